@@ -1,0 +1,1 @@
+"""Who proposes patches, and the `tileport` command."""

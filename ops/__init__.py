@@ -1,0 +1,1 @@
+"""Sample operators to start from, with their cases and ports."""

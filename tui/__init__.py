@@ -1,0 +1,1 @@
+"""The Textual app: shows a session, owns no truth."""
