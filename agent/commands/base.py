@@ -56,7 +56,7 @@ def add_capture_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         action="append",
         metavar="SM",
-        help="GPU architecture such as sm_90; may be repeated (the local GPU, else sm_100 and sm_90)",
+        help="GPU architecture, such as sm_90; repeatable (the local GPU, else sm_100 and sm_90)",
     )
     parser.add_argument(
         "--port", metavar="FILE.rs", help="the Rust port, where it is not beside the operator"

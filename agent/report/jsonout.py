@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
-def render(value: Any) -> str:
+def render(value: object) -> str:
     """`value` (a struct or builtins) as indented JSON with a final newline."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
