@@ -1,0 +1,1 @@
+"""Rust text to Tile IR: the compile server, its workers, and `cargo check` behind them."""
