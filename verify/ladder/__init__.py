@@ -1,0 +1,1 @@
+"""The ladder: the ordered stages, their results, and the engine that climbs them."""

@@ -1,0 +1,45 @@
+"""The one answer over all variants: how many are the same, and what else was found."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tileport.verify.model import Finding, Severity
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts over the variants of the current generation, and over the findings not allowed.
+
+    Of `total` variants, `same` have the same IR as Python, `same_if` have it under assumptions,
+    `different` have not, `failed` did not come as far as a comparison, `pending` are not done.
+    """
+
+    same: int = 0
+    same_if: int = 0
+    different: int = 0
+    failed: int = 0
+    pending: int = 0
+    total: int = 0
+    wrong: int = 0
+    unsafe: int = 0
+    slow: int = 0
+    note: int = 0
+    #: Findings allowed in the Rust with a reason.
+    allowed: int = 0
+    #: The worst severity among the findings not allowed.
+    worst: Severity | None = None
+    #: `SAME IR 6/8 · 2 findings`
+    text: str = ""
+
+    def reaches(self, threshold: Severity) -> bool:
+        """Whether any finding that is not allowed is as bad as `threshold` or worse."""
+        return self.worst is not None and self.worst.at_least(threshold)
+
+
+def count_findings(findings: tuple[Finding, ...]) -> dict[Severity, int]:
+    """How many findings there are by severity, allowed ones left out."""
+    counts = dict.fromkeys(Severity, 0)
+    for finding in findings:
+        if finding.allowed is None:
+            counts[finding.severity] += 1
+    return counts
