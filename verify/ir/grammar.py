@@ -124,7 +124,7 @@ class Format:
     Args:
         text: The format.
         results: Types of results that the text never shows.
-        check: A last test on what was read.
+        check: A last look at what was read; gives None where it does not hold together.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Format:
         text: str,
         *,
         results: tuple[str, ...] = (),
-        check: Callable[[re.Match[str], Shape], bool] | None = None,
+        check: Callable[[re.Match[str], Shape], Shape | None] | None = None,
     ) -> None:
         self.text = text
         self.results = results
@@ -219,8 +219,8 @@ class Format:
                     types[role] = (listed, node.detail == "~")
         read = _Read(roles, defines, arguments, attributes, types)
         shape = self._typed_shape(read, results)
-        if shape is None or (self.check is not None and not self.check(match, shape)):
-            return None
+        if shape is not None and self.check is not None:
+            return self.check(match, shape)
         return shape
 
     def _typed_shape(self, read: _Read, results: int) -> Shape | None:

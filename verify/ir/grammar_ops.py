@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tileport.verify.ir.grammar import Format, Shape
 from tileport.verify.ir.grammar_types import tensor_view_type, tile_type
@@ -39,26 +40,42 @@ _CAST = " : ^source -> ^result"
 _COMPARE = " : ^lhs=rhs -> ^result"
 
 
-def _static_extents_agree(match: re.Match[str], shape: Shape) -> bool:
-    """Whether the literal extents of a make_tensor_view are those of its type."""
+def _static_extents(match: re.Match[str], shape: Shape) -> Shape | None:
+    """The literal extents of a make_tensor_view have to be those of its type."""
     view = tensor_view_type(shape.result_types[0])
-    if view is None:
-        return False
     printed = re.fullmatch(r"%, shape=\[([^\]]*)\], strides=\[([^\]]*)\] : .*", match.string)
-    if printed is None:
-        return False
+    if view is None or printed is None:
+        return None
     for text, extents in ((printed[1], view.shape), (printed[2], view.strides)):
-        if text.split(", ") != ["%" if extent is None else str(extent) for extent in extents] and (
-            text or extents
-        ):
-            return False
-    return True
+        if text != ", ".join("%" if extent is None else str(extent) for extent in extents):
+            return None
+    return shape
 
 
-def _element_agrees(_match: re.Match[str], shape: Shape) -> bool:
-    """Whether the element type in front of a constant's value is that of its result."""
+def _constant_element(_match: re.Match[str], shape: Shape) -> Shape | None:
+    """The element type in front of a constant's value has to be that of its result."""
     tile = tile_type(shape.result_types[0])
-    return tile is not None and tile[1] == shape.attributes.pop("element")
+    element = shape.attributes.pop("element")
+    return shape if tile is not None and tile[1] == element else None
+
+
+def _mask_or_padding(_match: re.Match[str], shape: Shape) -> Shape | None:
+    """Tells the mask of a load from its padding by the element type, which is all there is.
+
+    The text of a load with one of the two does not say which. A mask has elements of i1; so a
+    load of i1 with a padding and no mask reads as one with a mask. A padding without a mask does
+    nothing, and neither front end writes one.
+    """
+    if "mask" not in shape.roles:
+        return shape
+    at = shape.roles.index("mask")
+    tile = tile_type(shape.operand_types[at] or "")
+    if tile is not None and tile[1] == "i1":
+        return shape
+    if "padding" in shape.roles:
+        return None
+    roles = (*shape.roles[:at], "padding", *shape.roles[at + 1 :])
+    return replace(shape, roles=roles)
 
 
 def _plain(*names: str, text: str) -> dict[str, tuple[Format, ...]]:
@@ -145,7 +162,7 @@ FORMATS: Mapping[str, tuple[Format, ...]] = {
     **_plain("extract", text="$source[$index*]" + _CAST),
     **_plain("insert", text="$source, $destination[$index*] : ^source, ^destination=result"),
     **_plain("iota", "make_token", text=": ^result"),
-    "constant": (Format("<{element:ELEMENT}: {value:VALUE}> : ^result", check=_element_agrees),),
+    "constant": (Format("<{element:ELEMENT}: {value:VALUE}> : ^result", check=_constant_element),),
     **_plain("assume", text="{predicate:PREDICATE}, $value : ^value=result"),
     # the grid and views
     **_plain("get_tile_block_id", "get_num_tile_blocks", text=": ^~result"),
@@ -153,7 +170,7 @@ FORMATS: Mapping[str, tuple[Format, ...]] = {
     "make_tensor_view": (
         Format(
             "$base, shape=[#shape], strides=[#stride] : [[^~dynamic -> ]]^result",
-            check=_static_extents_agree,
+            check=_static_extents,
         ),
     ),
     **_plain(
@@ -168,13 +185,15 @@ FORMATS: Mapping[str, tuple[Format, ...]] = {
     **_plain(
         "alloca", text="num_elem={num_elem:INT}, alignment={alignment:INT}[[ {global}]] : ^result"
     ),
-    **_plain(
-        "load_ptr_tko",
-        text=_ORDERING
-        + "$pointer[[, $mask]][[, $padding]]"
-        + _TOKEN
-        + _HINTS
-        + " : ^pointer[[, ^mask]][[, ^padding]] -> ^*result",
+    "load_ptr_tko": (
+        Format(
+            _ORDERING
+            + "$pointer[[, $mask]][[, $padding]]"
+            + _TOKEN
+            + _HINTS
+            + " : ^pointer[[, ^mask]][[, ^padding]] -> ^*result",
+            check=_mask_or_padding,
+        ),
     ),
     **_plain(
         "store_ptr_tko",

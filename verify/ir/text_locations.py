@@ -13,7 +13,6 @@ from tileport.verify.ir.model import Frame, Location
 
 _STRING = r'"((?:[^"\\]|\\.)*)"'
 _FILE_LINE = re.compile(_STRING + r":(\d+):(\d+)")
-_ALIAS_LINE = re.compile(r"(#[\w.$]+) = (.*?)\s*$")
 _SCOPED = re.compile(r"#cuda_tile\.di_loc<(#[\w.$]+) in .*>")
 _CALL = re.compile(r"loc\(callsite\((#[\w.$]+) at (#[\w.$]+)\)\)")
 _ALIAS = re.compile(r"#[\w$]+")
@@ -41,9 +40,9 @@ class Locations:
         self._texts: dict[str, str] = {}
         self._chains: dict[str, Location] = {}
         for line in lines:
-            found = _ALIAS_LINE.match(line)
-            if found is not None:
-                self._texts[found[1]] = found[2]
+            alias, equals, text = line.partition(" = ")
+            if equals:
+                self._texts[alias] = text.rstrip()
 
     def chain(self, text: str) -> Location:
         """The chain for what stands inside `loc(...)` at an op, innermost frame first."""
