@@ -62,20 +62,25 @@ def _constant_element(_match: re.Match[str], shape: Shape) -> Shape | None:
 def _mask_or_padding(_match: re.Match[str], shape: Shape) -> Shape | None:
     """Tells the mask of a load from its padding by the element type, which is all there is.
 
-    The text of a load with one of the two does not say which. A mask has elements of i1; so a
-    load of i1 with a padding and no mask reads as one with a mask. A padding without a mask does
-    nothing, and neither front end writes one.
+    The text of a load with one of the two does not say which; a mask has elements of i1. A load
+    of i1 elements with one of the two cannot be told (cuda-tile writes a padding without a mask
+    for a `gather` that does not check bounds), so it has no format and is reported as such.
     """
-    if "mask" not in shape.roles:
+    extra = [role for role in shape.roles if role in ("mask", "padding")]
+    if not extra:
         return shape
     at = shape.roles.index("mask")
-    tile = tile_type(shape.operand_types[at] or "")
-    if tile is not None and tile[1] == "i1":
-        return shape
-    if "padding" in shape.roles:
-        return None
-    roles = (*shape.roles[:at], "padding", *shape.roles[at + 1 :])
-    return replace(shape, roles=roles)
+    of_i1 = _element(shape.operand_types[at]) == "i1"
+    if len(extra) == 2:
+        return shape if of_i1 else None
+    if of_i1:
+        return None if _element(shape.result_types[0]) == "i1" else shape
+    return replace(shape, roles=(*shape.roles[:at], "padding", *shape.roles[at + 1 :]))
+
+
+def _element(type_text: str | None) -> str:
+    tile = tile_type(type_text or "")
+    return tile[1] if tile is not None else ""
 
 
 def _plain(*names: str, text: str) -> dict[str, tuple[Format, ...]]:
