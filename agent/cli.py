@@ -8,7 +8,6 @@ import inspect
 import logging
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 from tileport.agent.commands import (
@@ -24,6 +23,7 @@ from tileport.agent.commands import (
 from tileport.agent.commands.base import Command, common_options
 from tileport.agent.output import say, write
 from tileport.agent.report import jsonout
+from tileport.agent.versions import version
 from tileport.verify.errors import ExitCode, TileportError
 
 COMMANDS: tuple[Command, ...] = (
@@ -46,11 +46,6 @@ exit codes:
   0 clean   1 findings at or above the threshold   2 bad usage or input
   3 a tool is missing   4 internal error   130 interrupted
 """
-
-
-def version() -> str:
-    """The installed version of tileport."""
-    return metadata.version("tileport")
 
 
 def build_parser() -> argparse.ArgumentParser:
