@@ -36,6 +36,18 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def reap_descendants() -> None:
+    """Makes this process the parent of every descendant whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(parent: int) -> None:
+    """Has this process killed when its parent is; ends it at once if that is no longer `parent`."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(ORPHANED)
+
+
 def _parents() -> dict[int, int]:
     """The parent of every process that can be seen."""
     parents: dict[int, int] = {}
@@ -74,8 +86,11 @@ def _exit_code(child: int) -> int | None:
         os.waitpid(ended.si_pid, 0)
 
 
-def _kill_all(group: int) -> None:
-    """Kills the command's group at one stroke, then whatever left the group, until none is left."""
+def kill_all(group: int) -> None:
+    """Kills a group at one stroke, then all other descendants of this process, until none is left.
+
+    Needs `reap_descendants` before, so that what moved elsewhere is still a descendant.
+    """
     while True:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
@@ -99,9 +114,7 @@ def _start(command: list[str], nice: int, lifeline: int) -> int:
     try:
         os.setpgid(0, 0)
         # Only for the case that the supervisor itself is killed; its own way is thorough.
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != supervisor:
-            os._exit(ORPHANED)
+        die_with_parent(supervisor)
         os.close(lifeline)
         if nice:
             os.nice(nice)
@@ -127,7 +140,7 @@ def main(arguments: list[str]) -> int:
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    reap_descendants()
     child = _start(command, nice, lifeline)
     poll = select.poll()
     poll.register(lifeline, select.POLLIN)
@@ -139,10 +152,10 @@ def main(arguments: list[str]) -> int:
                 os.read(wake, 4096)
             code = _exit_code(child)
             if code is not None:
-                _kill_all(child)
+                kill_all(child)
                 return code
         if lifeline in events:
-            _kill_all(child)
+            kill_all(child)
             return ORPHANED
 
 
