@@ -12,6 +12,7 @@ from tileport.verify.diff.model import Comparison
 from tileport.verify.errors import TileportError
 from tileport.verify.ladder.stages import StageSpec
 from tileport.verify.ladder.verdict import Verdict
+from tileport.verify.lock import LockHolder
 from tileport.verify.model import CaptureReport, Finding, StageResult, Variant
 from tileport.verify.operator import Operator
 from tileport.verify.session_events import Event
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tileport.verify.port import FactRow
 
 
-class PortMoved(TileportError):
+class PortMoved(TileportError):  # noqa: N818  # an event of the editor, not a fault
     """The port file holds something the session has not seen; nothing was written.
 
     `text` is what it holds now, None where the file is gone.
@@ -34,15 +35,6 @@ class PortMoved(TileportError):
             todo="look at the change, then save again",
         )
         self.text = text
-
-
-class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """The session that has a port open for writing."""
-
-    pid: int
-    host: str
-    #: When it was opened, ISO 8601 in local time.
-    since: str
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
