@@ -217,6 +217,8 @@ class Format:
                 listed = split_list(text) if node.detail else (text,)
                 for role in node.roles:
                     types[role] = (listed, node.detail == "~")
+        if len(defines) != template.count("%"):
+            return None
         read = _Read(roles, defines, arguments, attributes, types)
         shape = self._typed_shape(read, results)
         if shape is not None and self.check is not None:

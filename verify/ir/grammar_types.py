@@ -12,8 +12,9 @@ from functools import lru_cache
 _OPEN = "<([{"
 _CLOSE = ">)]}"
 
-#: One balanced type: a name and, in angle brackets, anything balanced to a depth of five.
-TYPE = r"[a-z_][\w.$]*+(?:<(?:[^<>]|<(?:[^<>]|<(?:[^<>]|<(?:[^<>]|<[^<>]*+>)*+>)*+>)*+>)*+>)?+"
+#: One balanced type: a name and, in angle brackets, anything balanced to a depth of five. Never a
+#: `%`: a value is no part of a type.
+TYPE = r"[a-z_][\w.$]*+(?:<(?:[^<>%]|<(?:[^<>%]|<(?:[^<>%]|<(?:[^<>%]|<[^<>%]*+>)*+>)*+>)*+>)*+>)?+"
 
 
 @lru_cache(maxsize=4096)

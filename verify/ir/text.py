@@ -123,7 +123,7 @@ class _Parser:
                 entries.append(self._entry(line, self._at))
             else:
                 others.append(self._op(line, self._at, top=True))
-        if not entries and not others:
+        if not entries and not any(op.known for op in others):
             raise IRTextError("there is no Tile IR in the text", 1)
         return Module(tuple(entries), tuple(others), self._text, frozenset(self._unknown))
 
@@ -309,12 +309,8 @@ class _Parser:
                 _add_terminator(name, region, self._at)
         else:
             normal = normalise(template)
-            parts = [name, normal]
-            if head.arguments is not None:
-                parts.append(normalise(_SSA.sub("%!", head.arguments)))
-            for connector in connectors:
-                parts += [REGION_MARK, connector]
-            verbatim = _restore(" ".join(part for part in parts if part), head.strings)
+            verbatim, more = _join_regions(head, normal, connectors)
+            operands += tuple([self._use(each, number) for each in more])
             op = self._unknown_op(
                 name,
                 operands,
@@ -409,6 +405,20 @@ def _lookup(
             _MEMO.clear()
         _MEMO[key] = known
     return known
+
+
+def _join_regions(head: _Head, normal: str, connectors: list[str]) -> tuple[str, list[str]]:
+    """The `verbatim` of an op without a format that has regions, and names used between them."""
+    parts = [head.name, _restore(normal, head.strings)]
+    if head.arguments is not None:
+        parts.append(normalise(_SSA.sub("%!", head.arguments)))
+    names: list[str] = []
+    for connector in connectors:
+        text, strings = _take_strings(connector)
+        pieces = _SSA.split(text)
+        names += pieces[1::2]
+        parts += [REGION_MARK, _restore(normalise("%".join(pieces[0::2])), strings)]
+    return " ".join(part for part in parts if part), names
 
 
 def _known_op(
