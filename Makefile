@@ -57,14 +57,13 @@ test: install $(STAMPS)/tilegym
 		apt-get update -qq && apt-get install -y -qq tmux >/dev/null; } || \
 		echo "make: no tmux here: the tmux test will be skipped"
 	$(BIN)/python -m pytest -m 'not slow and not gpu'
-	cd ffi && $(BIN_FROM_FFI)python native/build.py --test
-
-BIN_FROM_FFI := $(if $(filter /%,$(VENV)),$(VENV)/bin/,../$(VENV)/bin/)
+	$(BIN)/python ffi/native/build.py --test
 
 lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy -p tileport.agent -p tileport.ffi -p tileport.tui -p tileport.verify
+	@mkdir -p $(VENV)/types && ln -sfn "$(CURDIR)" $(VENV)/types/tileport
+	MYPYPATH=$(VENV)/types $(BIN)/mypy -p tileport.agent -p tileport.ffi -p tileport.tui -p tileport.verify
 	$(BIN)/lint-imports
 	$(BIN)/python ffi/native/build.py --lint
 

@@ -120,8 +120,14 @@ def _fail(error: TileportError, *, as_json: bool) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = build_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    # What follows `--` is a command of the person's own: none of its words are ours.
+    split = words.index("--") if "--" in words else len(words)
+    options = build_parser().parse_args(words[:split])
+    options.command_words = words[split + 1 :]
     try:
+        if options.command_words and options.command != "capture":
+            raise TileportError(f"`--` has no meaning for {options.command}")
         _start_log(options.log_file)
         result = options.run(options)
         return result if isinstance(result, int) else asyncio.run(_wait(result))

@@ -142,6 +142,12 @@ class Store:
             self._memory.put(f"blob {key}", content, len(content))
         return content
 
+    def has_blob(self, key: str) -> bool:
+        """Whether there is such a blob, whole or not."""
+        with self._guard:
+            kept = self._memory.get(f"blob {key}")
+        return kept is not None or (self._state.blobs / key).is_file()
+
     # ------------------------------------------------------------ results
 
     def put_result(self, key: str, value: object, *, persist: bool = True) -> None:
@@ -223,6 +229,11 @@ class Store:
                 removed += 1
                 freed += entry.size
         return Cleaned(removed, freed, count - removed, size - freed)
+
+    def usage(self, keep: frozenset[str] = frozenset()) -> Cleaned:
+        """How much there is; nothing is removed."""
+        files = self._files(keep)
+        return Cleaned(0, 0, len(files), sum(entry.size for entry in files))
 
     def clean(self, keep: frozenset[str]) -> Cleaned:
         """Remove all results and blobs but the blobs in `keep`, and what dead processes left."""
