@@ -1,0 +1,100 @@
+"""The canonical form of a Tile IR entry: what it means, freed of how it was written.
+
+Two entries with equal canonical hash mean the same for every input they accept, under the
+conditions listed. See `tileport.verify.ir.rules` for what is rewritten and why that is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tileport.verify.ir.canonical.control import Control
+from tileport.verify.ir.canonical.facts import Facts
+from tileport.verify.ir.canonical.finish import Finish
+from tileport.verify.ir.canonical.graph import Graph, Reliance
+from tileport.verify.ir.canonical.memory import Aliasing
+from tileport.verify.ir.canonical.nodes import Block, Node
+from tileport.verify.ir.canonical.ops import hints_for
+from tileport.verify.ir.canonical.serialize import Serializer, hash_of
+from tileport.verify.ir.model import Entry
+from tileport.verify.ir.rules import RULES
+
+Constant = int | float | bool
+RelianceKey = tuple[str, bytes]
+
+
+@dataclass(slots=True, eq=False)
+class Canonical:
+    """The canonical form of one entry for one target."""
+
+    hash: str
+    root: Block
+    #: All nodes made, dead ones too, by number.
+    nodes: list[Node]
+    #: The effects that tokens order, by their own number.
+    effects: list[Node]
+    #: Loops and branches by number.
+    controls: dict[int, Node]
+    receiver: dict[Node, Node]
+    #: Conditions that rules relied on.
+    reliances: tuple[Reliance, ...]
+    #: Parameters that stand for a constant of the reference, with that constant.
+    bound: dict[str, Constant]
+    #: Entry hints of the target.
+    hints: tuple[tuple[str, str], ...]
+    unknown_ops: tuple[str, ...]
+    #: The text that was hashed.
+    lines: tuple[str, ...]
+
+
+def canonicalize(
+    entry: Entry,
+    *,
+    target: str,
+    parameters: Sequence[str],
+    constants: Mapping[str, Constant] | None = None,
+    aliasing: Aliasing | None = None,
+    allowed: frozenset[RelianceKey] | None = None,
+    limits: Mapping[bytes, Facts] | None = None,
+) -> Canonical:
+    """The canonical form of an entry.
+
+    Args:
+        entry: An entry of the IR model; it is not changed.
+        target: Whose optimization hints count, e.g. `sm_90`.
+        parameters: The identity of each flattened parameter (`q.ptr`, `q.shape[0]`, `scale`,
+            `const:BLOCK`); parameters of two entries are the same if their identities are.
+        constants: Values for `const:` parameters.
+        aliasing: Which arrays may overlap; without it all may.
+        allowed: Conditions that rules may rely on, by key; None allows all.
+        limits: By digest of a value, which of its facts rules may use; None allows all.
+
+    Raises:
+        TileportError: the number of identities is not that of the parameters.
+    """
+    graph = Graph(RULES, allowed)
+    builder = Control(graph, target, constants or {}, limits)
+    builder.parameters(entry, parameters)
+    builder.promises(entry.body.ops, entry.parameters)
+    builder.body(entry.body.ops)
+    finish = Finish(graph.root, graph.nodes)
+    finish.run()
+    serializer = Serializer(
+        finish.receiver, builder.effects, builder.controls, aliasing or Aliasing()
+    )
+    hints = hints_for(entry.hints, target)
+    lines = [f"hints {hints}", *serializer.write(graph.root)]
+    return Canonical(
+        hash=hash_of(lines),
+        root=graph.root,
+        nodes=graph.nodes,
+        effects=builder.effects,
+        controls=builder.controls,
+        receiver=finish.receiver,
+        reliances=tuple(graph.reliances.values()),
+        bound=builder.bound,
+        hints=hints,
+        unknown_ops=tuple(sorted(builder.unknown)),
+        lines=tuple(lines),
+    )
