@@ -1,0 +1,1 @@
+"""Text as the panes need it: documents, highlighting, merging, line maps. No widgets."""

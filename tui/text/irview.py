@@ -1,0 +1,120 @@
+"""The IR pane's rows: the canonical difference of both sides, or the raw IR of one."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tileport.tui.text.parts import Line, Part
+from tileport.verify.diff.model import Comparison, DiffRow, RowKind
+from tileport.verify.safe_text import one_line, visible
+
+_LINE = 5
+_RAW_LOCATION = re.compile(r"\s+loc\(.*\)\s*$")
+
+
+class IRRow(NamedTuple):
+    """A row as painted, and the source lines (1-based, 0: none) and finding (-1: none) of it."""
+
+    line: Line
+    python: int = 0
+    rust: int = 0
+    finding: int = -1
+
+
+def canonical_rows(comparison: Comparison) -> list[IRRow]:
+    """The rows of a comparison; an op that changed takes two."""
+    rows: list[IRRow] = [
+        IRRow(Line([("  same if  ", "verdict.same_if"), (one_line(a.condition), "")]), *_places(a))
+        for a in comparison.assumptions
+    ]
+    if rows:
+        rows.append(IRRow(Line()))
+    before = (0, 0)
+    for row in comparison.rows:
+        rows.extend(_rows(row, comparison, (row.python, row.rust) != before))
+        before = (row.python, row.rust)
+    return rows
+
+
+def raw_rows(text: str) -> list[IRRow]:
+    """The lines of one side's IR as the disassembler prints it; locations are dimmed."""
+    rows: list[IRRow] = []
+    for line in visible(text).split("\n"):
+        location = _RAW_LOCATION.search(line)
+        if location:
+            body, tail = line[: location.start()], location.group().rstrip()
+            rows.append(IRRow(Line([(" " + body, "diff.same"), (tail, "ui.faint")])))
+        else:
+            rows.append(IRRow(Line([(" " + line, "diff.same")])))
+    return rows
+
+
+def _places(assumption: object) -> tuple[int, int]:
+    python = getattr(assumption, "python", None)
+    rust = getattr(assumption, "rust", None)
+    return (python.line if python else 0, rust.line if rust else 0)
+
+
+def _rows(row: DiffRow, comparison: Comparison, numbered: bool) -> list[IRRow]:
+    finding = row.finding if 0 <= row.finding < len(comparison.findings) else -1
+    indent = "  " * min(row.depth, 8)
+    text = one_line(row.reference or row.port)
+    ops = f"{row.count} op" if row.count == 1 else f"{row.count} ops"
+    if row.kind is RowKind.FOLD:
+        words: list[Part] = [(f"  {indent}{text}  " if text else f"  {indent}", "diff.same")]
+        return [_row(row, [*words, (f"{ops} same", "diff.fold")], -1, numbered)]
+    if row.kind is RowKind.HEADER:
+        count: list[Part] = [(f"  {ops}", "diff.fold")] if row.count else []
+        return [_row(row, [(f"  {indent}{text}", "diff.header"), *count], finding, numbered)]
+    if row.kind is RowKind.SAME:
+        return [_row(row, [(f"  {indent}{text}", "diff.same")], -1, numbered)]
+    lines: list[IRRow] = []
+    sides = (("-", row.reference, "removed"), ("+", row.port, "added"))
+    for sign, side, name in sides:
+        unlike = {"-": RowKind.ADDED, "+": RowKind.REMOVED}[sign]
+        if side and row.kind is not unlike:
+            parts = [(f"{sign} {indent}{one_line(side)}", "")]
+            lines.append(_row(row, parts, finding, numbered and not lines, f"diff.{name}"))
+    if lines and finding >= 0:
+        found = comparison.findings[finding]
+        tag = [(f" {found.severity.letter} {found.kind} ", f"severity.{found.severity.value}")]
+        lines[-1] = lines[-1]._replace(line=lines[-1].line._replace(right=tag))
+    return lines
+
+
+def _row(row: DiffRow, parts: list[Part], finding: int, numbered: bool, fill: str = "") -> IRRow:
+    python = str(row.python) if row.python and numbered else ""
+    rust = str(row.rust) if row.rust and numbered else ""
+    numbers: Part = (f"{python:>{_LINE}}{rust:>{_LINE}}  ", "ui.line_number")
+    return IRRow(Line([numbers, *parts], (), fill), row.python, row.rust, finding)
+
+
+class LineMap:
+    """Which lines of Python, of Rust and which IR rows belong together."""
+
+    def __init__(self, rows: list[IRRow]) -> None:
+        self.rows = rows
+        self._python: dict[int, set[int]] = {}
+        self._rust: dict[int, set[int]] = {}
+        for index, row in enumerate(rows):
+            if row.python:
+                self._python.setdefault(row.python, set()).add(index)
+            if row.rust:
+                self._rust.setdefault(row.rust, set()).add(index)
+
+    def of_python(self, line: int) -> tuple[frozenset[int], frozenset[int]]:
+        """Rust lines and IR rows that came from a Python line."""
+        rows = frozenset(self._python.get(line, ()))
+        return frozenset(self.rows[i].rust for i in rows if self.rows[i].rust), rows
+
+    def of_rust(self, line: int) -> tuple[frozenset[int], frozenset[int]]:
+        """Python lines and IR rows that belong to a Rust line."""
+        rows = frozenset(self._rust.get(line, ()))
+        return frozenset(self.rows[i].python for i in rows if self.rows[i].python), rows
+
+    def of_row(self, index: int) -> tuple[int, int]:
+        """The Python and the Rust line of an IR row; 0 for none."""
+        if not 0 <= index < len(self.rows):
+            return (0, 0)
+        return self.rows[index].python, self.rows[index].rust
