@@ -134,10 +134,14 @@ class Terminal:
         if not data:
             time.sleep(min(timeout, 0.01))
             return self.exit_code is None and not self._reap()
+        self._take(data)
+        return True
+
+    def _take(self, data: bytes) -> None:
+        """Put bytes of the program on the screen."""
         self.written += len(data)
         # pyte would print the end of what it does not know.
         self._stream.feed(_KITTY.sub(b"", data))
-        return True
 
     @property
     def text(self) -> str:
@@ -162,6 +166,31 @@ class Terminal:
                 break
         state = f"ended with {self.exit_code}" if self.exit_code is not None else "runs"
         raise AssertionError(f"no {what or wanted!r} on the screen ({state}):\n{self.text}")
+
+    def wait_for_bytes(self, wanted: bytes, *, timeout: float = 30.0) -> float:
+        """Wait until the program has sent these bytes; the clock's time when they were there.
+
+        For timing: the bytes are looked at as they come, and put on the screen afterwards.
+
+        Raises:
+            AssertionError: they did not come.
+        """
+        taken = bytearray()
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            ready, _, _ = select.select([self._fd], [], [], 0.05)
+            if not ready:
+                continue
+            try:
+                taken += os.read(self._fd, 1 << 16)
+            except OSError:
+                break
+            if wanted in taken:
+                seen = time.monotonic()
+                self._take(bytes(taken))
+                return seen
+        self._take(bytes(taken))
+        raise AssertionError(f"{wanted!r} was not sent in {timeout} s:\n{self.text}")
 
     # ------------------------------------------------------------ the end
 
