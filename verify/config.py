@@ -19,7 +19,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,8 +28,14 @@ from tileport.verify.files import read_text
 from tileport.verify.model import Severity
 
 
+CaptureMode = Literal["auto", "fake", "gpu"]
+
+
 class Deadlines(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds each stage may take for one variant (capture: one target) before it is ended."""
+    """Seconds each stage may take for one variant before it is ended.
+
+    That of capture holds for the import of the operator and for each of its cases.
+    """
 
     capture: float = 120.0
     compile: float = 20.0
@@ -60,7 +66,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     #: Take every tuning candidate of an autotuned launch as a variant in full.
     all_candidates: bool = False
     #: `fake` (no GPU), `gpu`, or `auto`: the GPU where there is one.
-    capture_mode: str = "auto"
+    capture_mode: CaptureMode = "auto"
     #: By path from the workspace root (`ops/x.py`) or module name.
     operators: dict[str, OperatorConfig] = {}
 

@@ -72,8 +72,8 @@ def resolve_operator(
         workspace = find_workspace(source.parent)
         module = ""
     else:
-        source = _module_file(given, folder)
         workspace = find_workspace(folder)
+        source = _module_file(given, workspace)
         module = given
     config = load_config(str(workspace))
     settings = _settings_of(config, source, module, workspace)
@@ -191,7 +191,10 @@ def _name_one(names: Sequence[str], what: str) -> str:
 
 
 def _module_file(module: str, folder: Path) -> Path:
-    """The source file of a module, found by the import system's finders; nothing is imported."""
+    """The source file of a module, found by the import system's finders; nothing is imported.
+
+    `folder` is searched first, as it will be when the capture imports the module.
+    """
     parts = module.split(".")
     locations: list[str] | None = None
     for depth in range(1, len(parts) + 1):
@@ -223,9 +226,7 @@ def _find_spec(
 ) -> importlib.machinery.ModuleSpec | None:
     """What `importlib.util.find_spec` finds, but without importing the parents."""
     if locations is None:
-        # As with `python -m`: the current folder goes first.
-        path = [str(folder), *sys.path]
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        spec = importlib.machinery.PathFinder.find_spec(name, [str(folder), *sys.path])
         if spec is not None:
             return spec
     for finder in sys.meta_path:

@@ -159,13 +159,17 @@ class Store:
             digest = hashlib.sha256(key.encode() + body).digest()
             self._write(self._path(key), _MAGIC + digest + body)
 
-    def result(self, key: str, result_type: type[T]) -> T | None:
-        """The result kept under `key`, or None where there is none that is whole."""
+    def recall(self, key: str, result_type: type[T]) -> T | None:
+        """The result kept under `key` in memory; does not read the disk."""
         with self._guard:
             value = self._memory.get(f"result {key}")
-        if value is not None:
-            # A key is made for one type; this is for a caller that mixes them up.
-            return value if isinstance(value, result_type) else None
+        return value if isinstance(value, result_type) else None
+
+    def result(self, key: str, result_type: type[T]) -> T | None:
+        """The result kept under `key`, or None where there is none that is whole."""
+        recalled = self.recall(key, result_type)
+        if recalled is not None:
+            return recalled
         path = self._path(key)
         content = _read(path)
         if content is None:
@@ -244,6 +248,11 @@ class Store:
         freed = sum(entry.size for entry in gone)
         size = sum(entry.size for entry in files)
         return Cleaned(len(gone), freed, len(files) - len(gone), size - freed)
+
+    def usage(self, keep: frozenset[str]) -> Cleaned:
+        """How much is kept; removes nothing."""
+        files = self._files(keep)
+        return Cleaned(0, 0, len(files), sum(entry.size for entry in files))
 
     def _files(self, keep: frozenset[str]) -> list[_File]:
         found = []

@@ -46,6 +46,11 @@ class StateFolder(msgspec.Struct, frozen=True, kw_only=True):
         return self.root / "locks"
 
     @property
+    def recordings(self) -> Path:
+        """What `tileport capture -- COMMAND` saw."""
+        return self.root / "recordings"
+
+    @property
     def logs(self) -> Path:
         """What child processes print."""
         return self.root / "logs"

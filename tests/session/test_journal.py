@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileport.verify.journal import Journal, UnsavedText, pinned_blobs
@@ -51,6 +51,7 @@ def test_a_save_that_was_taken_back_is_passed_over(state: StateFolder) -> None:
     assert (last := _journal(state).last_save()) is not None and last.number == 5
 
 
+@settings(max_examples=25)  # each example syncs to the disk six times
 @given(st.integers(1, 200), st.binary(max_size=20).filter(lambda tail: b"\n" not in tail))
 def test_a_line_that_was_cut_off_costs_that_line_only(cut: int, rubbish: bytes) -> None:
     import tempfile

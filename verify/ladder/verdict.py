@@ -43,3 +43,38 @@ def count_findings(findings: tuple[Finding, ...]) -> dict[Severity, int]:
         if finding.allowed is None:
             counts[finding.severity] += 1
     return counts
+
+
+def verdict_text(verdict: Verdict, *, captured: bool | None, compared: bool) -> str:
+    """The verdict in a few words: `SAME IR 6/8 · 2 findings`.
+
+    Args:
+        verdict: The counts.
+        captured: Whether the capture worked; None while it runs.
+        compared: Whether there is a stage that compares.
+    """
+    if captured is None:
+        return "CAPTURING"
+    if not captured:
+        return "NOT CAPTURED"
+    if not verdict.total:
+        return _with_findings("NO VARIANTS", verdict)
+    if not compared:
+        return _with_findings(_plural(verdict.total, "variant").upper(), verdict)
+    parts = [f"SAME IR {verdict.same + verdict.same_if}/{verdict.total}"]
+    if verdict.same_if:
+        parts.append(f"{verdict.same_if} under assumptions")
+    if verdict.failed:
+        parts.append(f"{verdict.failed} not compared")
+    if verdict.pending:
+        parts.append(f"{verdict.pending} pending")
+    return _with_findings(" · ".join(parts), verdict)
+
+
+def _with_findings(text: str, verdict: Verdict) -> str:
+    count = verdict.wrong + verdict.unsafe + verdict.slow
+    return f"{text} · {_plural(count, 'finding')}" if count else text
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" + ("" if count == 1 else "s")

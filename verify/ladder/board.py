@@ -1,0 +1,219 @@
+"""The results of all stages and variants, each of one generation; what is older shows as stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from tileport.verify.diff.model import Comparison, DiffVerdict
+from tileport.verify.ladder.climb import Outcome
+from tileport.verify.ladder.stages import StageSpec
+from tileport.verify.ladder.verdict import Verdict, count_findings, verdict_text
+from tileport.verify.model import Finding, Place, Severity, StageResult, StageState, Variant
+
+_DONE = frozenset({StageState.OK, StageState.FINDINGS})
+
+
+class _Cell(NamedTuple):
+    generation: int
+    result: StageResult
+
+
+class Board:
+    """Holds what is known. A result of an older generation never shows as a current one.
+
+    Args:
+        stages: The stages that run, in order.
+    """
+
+    def __init__(self, stages: tuple[StageSpec, ...]) -> None:
+        self.stages = stages
+        self.generation = 0
+        self.variants: tuple[Variant, ...] = ()
+        self._cells: dict[tuple[str, str], _Cell] = {}
+        #: What runs now, with what it says it is doing.
+        self._running: dict[tuple[str, str], str] = {}
+        self._products: dict[tuple[str, str], object] = {}
+        self._whole = frozenset(stage.name for stage in stages if stage.scope == "operator")
+        #: Grows with every change; what is computed from the board is good for one value of it.
+        self.revision = 0
+
+    def begin(self, generation: int) -> None:
+        """Everything known so far is of an older generation now."""
+        self.generation = generation
+        self._running.clear()
+        self.revision += 1
+
+    def set_variants(self, variants: tuple[Variant, ...]) -> None:
+        """These variants and no others exist."""
+        self.variants = variants
+        known = {variant.id for variant in variants} | {""}
+        for table in (self._cells, self._running, self._products):
+            for key in [key for key in table if key[0] not in known]:
+                del table[key]
+        self.revision += 1
+
+    def run(self, variant: str, stage: str, doing: str = "") -> StageResult:
+        """A stage began, or goes on with `doing`."""
+        self._running[variant, stage] = doing
+        self.revision += 1
+        return _running(variant, stage, doing)
+
+    def is_running(self, variant: str, stage: str) -> bool:
+        """Whether the stage runs now."""
+        return (variant, stage) in self._running
+
+    def put(self, outcome: Outcome[object]) -> StageResult:
+        """A stage of the current generation ended."""
+        result = outcome.result
+        key = (result.variant, result.stage)
+        self._running.pop(key, None)
+        self._cells[key] = _Cell(self.generation, result)
+        if outcome.product is not None:
+            self._products[key] = outcome.product
+        self.revision += 1
+        return result
+
+    def result(self, variant: str, stage: str) -> StageResult | None:
+        """The last result, marked stale where it is of an older generation."""
+        key = ("" if stage in self._whole else variant, stage)
+        if key in self._running:
+            return _running(*key, self._running[key])
+        cell = self._cells.get(key)
+        if cell is None:
+            return None
+        if cell.generation != self.generation:
+            return msgspec.structs.replace(cell.result, state=StageState.STALE)
+        return cell.result
+
+    def results(self) -> tuple[StageResult, ...]:
+        """All results, by stage of the operator first, then by variant."""
+        found = [self.result("", name) for name in (s.name for s in self.stages if s.scope == "operator")]
+        for variant in self.variants:
+            found += [self.result(variant.id, s.name) for s in self.stages if s.scope == "variant"]
+        return tuple(result for result in found if result is not None)
+
+    def product(self, variant: str, stage: str) -> object | None:
+        """What the stage made last, maybe in an older generation."""
+        return self._products.get((variant, stage))
+
+    def current(self, variant: str, stage: str) -> StageResult | None:
+        """The result of the current generation, once the stage has ended in it."""
+        cell = self._cells.get((variant, stage))
+        return cell.result if cell is not None and cell.generation == self.generation else None
+
+    # ------------------------------------------------------------ over all variants
+
+    def findings(self, *, stale: bool = False) -> tuple[Finding, ...]:
+        """Findings of the current generation, equal ones merged, not sorted.
+
+        With `stale` also those of older ones, as far as nothing took their place.
+        """
+        cells = [
+            cell
+            for cell in self._cells.values()
+            if stale or cell.generation == self.generation
+        ]
+        return without_echoes(merge(finding for cell in cells for finding in _named(cell.result)))
+
+    def verdict(self, findings: tuple[Finding, ...]) -> Verdict:
+        """The answer over all variants, with `findings` of the current generation counted."""
+        counts = dict.fromkeys(("same", "same_if", "different", "failed", "pending"), 0)
+        capture = self.current("", "capture")
+        for variant in self.variants:
+            counts[self._standing(variant.id, capture)] += 1
+        by_severity = count_findings(findings)
+        worst = next((s for s in Severity if by_severity[s]), None)
+        verdict = Verdict(
+            **counts,
+            total=len(self.variants),
+            wrong=by_severity[Severity.WRONG],
+            unsafe=by_severity[Severity.UNSAFE],
+            slow=by_severity[Severity.SLOW],
+            note=by_severity[Severity.NOTE],
+            allowed=sum(finding.allowed is not None for finding in findings),
+            worst=worst,
+        )
+        text = verdict_text(
+            verdict,
+            captured=None if capture is None else capture.state is not StageState.FAILED,
+            compared=any(stage.name == "diff" for stage in self.stages),
+        )
+        return msgspec.structs.replace(verdict, text=text)
+
+    def _standing(self, variant: str, capture: StageResult | None) -> str:
+        if capture is not None and capture.state is StageState.FAILED:
+            return "failed"
+        last = next((s for s in reversed(self.stages) if s.scope == "variant"), None)
+        if last is None:
+            return "pending" if capture is None else "same"
+        result = self.current(variant, last.name)
+        if result is None:
+            return "pending"
+        if result.state not in _DONE:
+            return "failed"
+        comparison = self.product(variant, "diff")
+        if last.name != "diff" or not isinstance(comparison, Comparison):
+            return "pending"
+        return {
+            DiffVerdict.SAME: "same",
+            DiffVerdict.SAME_IF: "same_if",
+            DiffVerdict.DIFFERENT: "different",
+        }[comparison.verdict]
+
+
+def _running(variant: str, stage: str, doing: str) -> StageResult:
+    return StageResult(stage=stage, variant=variant, state=StageState.RUNNING, reason=doing)
+
+
+def _named(result: StageResult) -> Iterable[Finding]:
+    """The findings of a result, with the variant they were seen in."""
+    for finding in result.findings:
+        if result.variant and not finding.variants:
+            yield msgspec.structs.replace(finding, variants=(result.variant,))
+        else:
+            yield finding
+
+
+def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Equal findings as one, with the variants of all of them."""
+    merged: dict[Finding, dict[str, None]] = {}
+    for finding in findings:
+        bare = msgspec.structs.replace(finding, variants=())
+        merged.setdefault(bare, {}).update(dict.fromkeys(finding.variants))
+    return tuple(
+        msgspec.structs.replace(finding, variants=tuple(variants))
+        for finding, variants in merged.items()
+    )
+
+
+def without_echoes(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Without what rustc says of a line where the frontend has found an error already."""
+    told = {
+        (f.rust.file, f.rust.line)
+        for f in findings
+        if f.stage == "compile" and f.severity is Severity.WRONG and f.rust is not None
+    }
+    return tuple(
+        f
+        for f in findings
+        if f.stage != "build" or f.rust is None or (f.rust.file, f.rust.line) not in told
+    )
+
+
+def by_weight(finding: Finding) -> tuple[object, ...]:
+    """Sort key: worst first, allowed ones after the others, then down the port."""
+    return (
+        finding.allowed is not None,
+        finding.severity.rank,
+        _down(finding.rust),
+        _down(finding.python),
+        finding.kind,
+        finding.message,
+    )
+
+
+def _down(place: Place | None) -> tuple[bool, str, int, int]:
+    return (True, "", 0, 0) if place is None else (False, place.file, place.line, place.column)
