@@ -1,0 +1,62 @@
+"""Runs a request in the warm server: one task per target, and the GPU for what needs data."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import msgspec
+
+from tileport.verify.capture.jobs import Outcome, run_tasks
+from tileport.verify.capture.report import build_report
+from tileport.verify.capture.request import CaptureRequest
+from tileport.verify.capture.worker import Task
+from tileport.verify.errors import ExitCode, TileportError
+from tileport.verify.model import CaptureReport
+
+
+def run_request(request: CaptureRequest, local_target: str) -> CaptureReport:
+    """Captures on all targets of the request.
+
+    Args:
+        local_target: Target of the local GPU, empty if there is none.
+
+    Raises:
+        TileportError: nothing could be captured on any target.
+    """
+    began, begun = time.time_ns(), time.perf_counter()
+    real = request.mode == "gpu"
+    tasks = [Task(request=request, target=target, real=real) for target in request.targets]
+    outcomes = run_tasks(tasks, parallel=len(os.sched_getaffinity(0)))
+    if request.mode == "auto" and local_target in request.targets:
+        index = request.targets.index(local_target)
+        outcomes[index] = _with_gpu(tasks[index], outcomes[index])
+    failed = [outcome.failed for outcome in outcomes if outcome.failed is not None]
+    if len(failed) == len(outcomes):
+        first = failed[0]
+        code = ExitCode(first.code)
+        raise TileportError(first.what, where=first.where, todo=first.todo, code=code)
+    milliseconds = (time.perf_counter() - begun) * 1e3
+    return build_report(request, outcomes, began=began, milliseconds=milliseconds)
+
+
+def _with_gpu(task: Task, outcome: Outcome) -> Outcome:
+    """Runs the cases that need data once more, on the GPU; the outcome of both runs."""
+    needing = {i for i, found in outcome.findings if found.kind == "capture-needs-data"}
+    if not needing:
+        return outcome
+    again = msgspec.structs.replace(task, real=True, only=tuple(sorted(needing)))
+    (on_gpu,) = run_tasks([again], parallel=1)
+    if on_gpu.failed is not None:
+        return outcome
+    kept = [(i, found) for i, found in outcome.findings if i not in needing]
+    # What was launched before the case asked for data is launched on the GPU as well.
+    names = {outcome.cases[i] for i in needing}
+    launches = [launch for launch in outcome.launches if not set(launch.cases) <= names]
+    return msgspec.structs.replace(
+        outcome,
+        real=True,
+        findings=[*kept, *on_gpu.findings],
+        launches=[*launches, *on_gpu.launches],
+        files=outcome.files | on_gpu.files,
+    )
