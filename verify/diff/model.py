@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 import msgspec
+
 from tileport.verify.model import Finding, Place
 
 

@@ -95,14 +95,15 @@ def implied(node: Node, predicate: str) -> bool:
     """Whether a predicate follows from what is known of `node` everywhere."""
     facts = Facts()
     facts.add(predicate)
-    if facts.other:
-        return node.facts is not None and facts.other <= node.facts.other
-    if facts.divisor > node.divisor:
+    have = node.facts or Facts()
+    if not facts.other <= have.other or facts.divisor > max(node.divisor, have.divisor):
         return False
-    if node.range is None:
-        return facts.low is None and facts.high is None
-    low, high = node.range
-    return (facts.low is None or facts.low <= low) and (facts.high is None or high <= facts.high)
+    least, most = node.range or (None, None)
+    lows = [each for each in (least, have.low) if each is not None]
+    highs = [each for each in (most, have.high) if each is not None]
+    if facts.low is not None and not any(facts.low <= each for each in lows):
+        return False
+    return facts.high is None or any(each <= facts.high for each in highs)
 
 
 def subject(node: Node, predicate: str) -> Node:

@@ -103,7 +103,17 @@ class Graph:
                 found = rule(self, draft)
                 if found is not None:
                     return found
-        return self.node(op, operands, attributes, type, data)
+        return self._decided(self.node(op, operands, attributes, type, data))
+
+    def _decided(self, node: Node) -> Node:
+        """A value whose range is a single number is that constant.
+
+        Proof: the range contains every value of every element.
+        """
+        known = node.range
+        if known is None or known[0] != known[1] or node.op in ("constant", "splat"):
+            return node
+        return self.constant(known[0], node.type)
 
     def node(
         self,
