@@ -123,14 +123,21 @@ class ArraySpec(msgspec.Struct, frozen=True, kw_only=True, tag="array"):
 
 
 class ScalarSpec(msgspec.Struct, frozen=True, kw_only=True, tag="scalar"):
-    """A runtime scalar; only its dtype is fixed."""
+    """A runtime scalar; only its dtype is fixed.
+
+    `sample` is what the first launch passed; `inf`, `-inf` and `nan` are strings, as JSON has no
+    numbers for them.
+    """
 
     dtype: str
-    sample: int | float | bool
+    sample: int | float | bool | str
 
 
 class ConstantSpec(msgspec.Struct, frozen=True, kw_only=True, tag="constant"):
-    """A value folded into the kernel; `python_type` is `int`, `bool`, `float`, `str`, `dtype`..."""
+    """A value folded into the kernel; `python_type` is `int`, `bool`, `float`, `str`, `dtype`...
+
+    A float that is not finite is the string `inf`, `-inf` or `nan`.
+    """
 
     value: int | float | bool | str | None
     python_type: str
