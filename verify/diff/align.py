@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tileport.verify.diff.similar import COMMUTATIVE, match_effects, match_operands
+from tileport.verify.diff.similar import COMMUTATIVE, match_effects, match_operands, skeleton
 from tileport.verify.ir.canonical import Canonical
 from tileport.verify.ir.canonical.finish import operands_of
 from tileport.verify.ir.canonical.graph import REGION_DEPTH
@@ -72,6 +72,8 @@ _ROLES = {
 }
 _REST = {"load_view_tko": "index", "store_view_tko": "index", "for": "carried", "loop": "carried"}
 _CONTROL = frozenset({"for", "loop", "if", "branch"})
+_MMA = frozenset({"mmaf", "mmai", "mmaf_scaled"})
+_SHAPING = frozenset({"splat", "broadcast", "reshape", "iota"})
 #: Nothing of interest stands below them.
 _LEAVES = frozenset({"constant", "splat", "parameter", "argument", "result"})
 _ENDS = frozenset({"continue", "break", "yield", "return"})
@@ -227,14 +229,14 @@ class Aligner:
         ]
         if one.op == "make_tensor_view":
             kinds = [pair for pair in kinds if element_of(pair[0].type) != element_of(pair[1].type)]
-        if one.op.startswith("make_"):
-            # What a view says of its own (tile, padding, dim map) is looked at there.
-            self._cause("type", one, other, "", step)
-        elif not kinds:
-            self._cause("type", one, other, "", step)
-        elif one.op in ("splat", "broadcast", "reshape", "iota") and shape_of(one.type) != shape_of(
-            other.type
-        ):
+        own = (
+            # What a view says of its own (tile, padding, dim map) is told apart later.
+            one.op.startswith("make_")
+            or not kinds
+            or (one.op in _MMA and element_of(one.type) != element_of(other.type))
+            or (one.op in _SHAPING and shape_of(one.type) != shape_of(other.type))
+        )
+        if own:
             self._cause("type", one, other, "", step)
 
     def _operand_lists(self, one: Node, other: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
@@ -260,6 +262,8 @@ class Aligner:
             self._by_role(step, left, right)
         elif commutative:
             self._unordered(step, left, right)
+        elif one.op == "select" and _turned(one, other):
+            self._turned(step)
         else:
             for place, (first, second) in enumerate(zip(left, right, strict=False)):
                 self._step(first, second, role_of(one, place) or step.role, one, other)
@@ -293,6 +297,18 @@ class Aligner:
             self._step(left[2], right[2], step.role, one, other)
         if changed:
             self._cause("data", one, other, "", step)
+
+    def _turned(self, step: _Step) -> None:
+        """A select whose condition was turned around: `a < b ? x : y` against `b < a ? y : x`."""
+        one, other = step.reference, step.port
+        first, second = one.operands[0], other.operands[0]
+        self._pair(first, second)
+        self._cause("op", first, second, "turned", step)
+        for place, twin in ((1, 2), (2, 1)):
+            self._step(one.operands[place], other.operands[twin], step.role, one, other)
+        if len(first.operands) == len(second.operands) == 2:
+            for place, twin in ((0, 1), (1, 0)):
+                self._step(first.operands[place], second.operands[twin], step.role, first, second)
 
     def _by_role(self, step: _Step, left: tuple[Node, ...], right: tuple[Node, ...]) -> None:
         one, other = step.reference, step.port
@@ -434,6 +450,13 @@ class Aligner:
     def _other_op(self, step: _Step) -> None:
         """Different ops: one side may only wrap what the other has."""
         one, other = step.reference, step.port
+        fused = _fused(one, other)
+        if fused:
+            self._pair(one, other)
+            self._cause("op", one, other, "", step)
+            for first, second in fused:
+                self._step(first, second, step.role, one, other)
+            return
         chain = _unwrap(one, other)
         if chain is not None:
             self._cause("missing", _telling(chain[:-1]), other, "", step)
@@ -462,11 +485,15 @@ def _under(step: _Step) -> _Step:
     return _Step(step.reference, step.port, step.role, step.reference, step.port)
 
 
-def _unwrap(outer: Node, inner: Node) -> list[Node] | None:
-    """The way from `outer` down to an operand that is `inner`, or is of its op, at most 3 deep.
+#: What only converts a value: below it the type is another one.
+_CONVERSIONS = frozenset({"exti", "trunci", "ftof", "itof", "ftoi", "bitcast"})
 
-    An operand that is equal counts before one that only has the same op. The list starts with
-    `outer` and ends with the operand found.
+
+def _unwrap(outer: Node, inner: Node) -> list[Node] | None:
+    """The way from `outer` down to an operand that is `inner`, or is made like it, at most 3 deep.
+
+    An operand that is equal counts before one that is only put together in the same way. The list
+    starts with `outer` and ends with the operand found.
     """
     level: list[list[Node]] = [[outer]]
     similar: list[Node] | None = None
@@ -480,27 +507,47 @@ def _unwrap(outer: Node, inner: Node) -> list[Node] | None:
                 longer = [*way, operand]
                 if operand.key == inner.key:
                     return longer
-                if similar is None and operand.op == inner.op and operand.type == inner.type:
+                if similar is None and _made_alike(operand, inner, node.op in _CONVERSIONS):
                     similar = longer
                 following.append(longer)
         level = following
-    if similar is not None and inner.op not in ("constant", "splat", "parameter", "argument"):
-        return similar
-    return None
+    return similar
+
+
+def _made_alike(node: Node, inner: Node, converted: bool) -> bool:
+    if node.op != inner.op or inner.op in ("constant", "splat", "parameter", "argument"):
+        return False
+    if node.type != inner.type and not converted:
+        return False
+    return skeleton(node) == skeleton(inner)
+
+
+def _turned(one: Node, other: Node) -> bool:
+    """Whether the sides of two selects are equal crosswise rather than in place."""
+    first, second = one.operands[1:], other.operands[1:]
+    across = sum(a.key == b.key for a, b in zip(first, second[::-1], strict=True))
+    straight = sum(a.key == b.key for a, b in zip(first, second, strict=True))
+    return across > straight and one.operands[0].op == other.operands[0].op == "cmpi"
+
+
+def _fused(one: Node, other: Node) -> list[tuple[Node, Node]]:
+    """For a fused multiply-add against a product and a sum: the operands to go on with."""
+    ops = {one.op, other.op}
+    if ops not in ({"fma", "addf"}, {"fma", "subf"}):
+        return []
+    fused, split = (one, other) if one.op == "fma" else (other, one)
+    for place in (0, 1):
+        product = split.operands[place]
+        if product.op == "mulf":
+            pairs, _, _ = match_operands(fused.operands[:2], product.operands)
+            found = [(fused.operands[a], product.operands[b]) for a, b in pairs]
+            found.append((fused.operands[2], split.operands[1 - place]))
+            return [(a, b) if one is fused else (b, a) for a, b in found]
+    return []
 
 
 def _beneath(one: Node, other: Node) -> Iterable[tuple[Node, Node]]:
     """Operands to go on with below a pair of different ops."""
-    if {one.op, other.op} == {"fma", "addf"} or {one.op, other.op} == {"fma", "subf"}:
-        fused, split = (one, other) if one.op == "fma" else (other, one)
-        for place in (0, 1):
-            product = split.operands[place]
-            if product.op == "mulf":
-                pairs = [
-                    *zip(fused.operands[:2], product.operands, strict=True),
-                    (fused.operands[2], split.operands[1 - place]),
-                ]
-                return [(a, b) if one is fused else (b, a) for a, b in pairs]
     plain = one.op not in _LEAVES and other.op not in _LEAVES
     if plain and len(one.operands) == len(other.operands) and one.type == other.type:
         return list(zip(one.operands, other.operands, strict=True))

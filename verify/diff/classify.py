@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -360,17 +361,15 @@ def _constants(cause: Cause, left: str, right: str) -> Meaning:
 def _sums(cause: Cause, one: Node, other: Node) -> Meaning:
     """Sums of the same terms that differ in one factor or in the constant."""
     left, right = expression(one), expression(other)
-    numbers: list[tuple[int, int]] = []
-    if len(one.data) == len(other.data):
-        numbers = [pair for pair in zip(one.data, other.data, strict=True) if pair[0] != pair[1]]
+    gone = list((Counter(one.data[1:]) - Counter(other.data[1:])).elements())
+    come = list((Counter(other.data[1:]) - Counter(one.data[1:])).elements())
     if cause.role in ("lower", "upper", "step"):
         text = f"the loop's {cause.role} bound is {right} here, {left} in the reference"
         return Meaning("trip-count", text, left, right)
     text = f"computes {right}, the reference {left}"
     group = ""
-    if len(numbers) == 1 and one.data[0] == other.data[0]:
-        first, second = numbers[0]
-        group = f"{abs(first)} {abs(second)}"
+    if len(gone) == len(come) == 1 and one.data[0] == other.data[0]:
+        group = f"{abs(gone[0])} {abs(come[0])}"
     return Meaning("constant-changed", text, left, right, group=group)
 
 
@@ -379,6 +378,10 @@ def _op(cause: Cause) -> list[Meaning]:
     assert one is not None
     assert other is not None
     ops = one.op, other.op
+    if cause.name == "turned":
+        left, right = expression(one), f"not ({expression(other)})"
+        text = f"chooses where {right}, the reference where {left}"
+        return [Meaning("compare-changed", text, left, right)]
     if one.op == "fma" and other.op in ("addf", "subf"):
         text = "a * b + c is rounded twice here; the reference fuses it and rounds once"
         return [Meaning("fma-split", text, "fma", f"mulf, {other.op}", "use fma(a, b, c)")]

@@ -24,6 +24,7 @@ from tileport.verify.ir.canonical.facts import Facts
 from tileport.verify.ir.canonical.graph import Reliance
 from tileport.verify.ir.canonical.memory import Aliasing
 from tileport.verify.ir.canonical.nodes import Node, Obligation
+from tileport.verify.ir.canonical.types import element_of
 from tileport.verify.ir.model import Entry, Location, Module
 from tileport.verify.model import Finding, Place
 
@@ -180,25 +181,9 @@ class _Report:
     def differences(self) -> None:
         """Everything in which the two sides differ."""
         self._hints()
-        shapes = {
-            meaning.group
-            for cause in self.alignment.causes
-            if cause.kind == "type"
-            and cause.reference is not None
-            and cause.reference.op.startswith("make_")
-            for meaning in classify(cause)
-            if meaning.kind == "tile-shape"
-        }
-        for cause in self.alignment.causes:
-            for meaning in classify(cause):
-                if (
-                    meaning.kind == "tile-shape"
-                    and meaning.group in shapes
-                    and cause.reference is not None
-                    and not cause.reference.op.startswith("make_")
-                ):
-                    # It follows from the tile that is loaded or stored.
-                    continue
+        told = [(cause, meaning) for cause in self.alignment.causes for meaning in classify(cause)]
+        for cause, meaning in told:
+            if not _follows(cause, meaning, told):
                 self._add(meaning, cause.reference, cause.port, cause)
         for relation in promise_differences(self.alignment):
             self._add(relation.meaning, relation.reference, relation.port)
@@ -413,6 +398,31 @@ class _Report:
             port_hash=hashes[1],
             unknown_ops=tuple(sorted({*left.unknown_ops, *right.unknown_ops})),
         )
+
+
+def _follows(cause: Cause, meaning: Meaning, told: list[tuple[Cause, Meaning]]) -> bool:
+    """Whether a difference follows from another one that says more.
+
+    The shape of a value follows from the tile that is loaded or stored, and types around an
+    accumulator from the accumulator.
+    """
+    node = cause.reference or cause.port
+    assert node is not None
+    if meaning.kind == "tile-shape" and not node.op.startswith("make_"):
+        return any(
+            other.kind == "tile-shape"
+            and other.group == meaning.group
+            and each.reference is not None
+            and each.reference.op.startswith("make_")
+            for each, other in told
+        )
+    accumulators = [other.group for _, other in told if other.kind == "accumulator-type"]
+    if meaning.kind == "dtype-changed":
+        return meaning.group in accumulators
+    if meaning.kind == "precision-changed" and node.op == "ftof":
+        types = element_of(node.operands[0].type), element_of(node.type)
+        return f"{types}" in accumulators or f"{types[::-1]}" in accumulators
+    return False
 
 
 def _line(place: Place | None) -> int:

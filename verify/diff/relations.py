@@ -237,8 +237,9 @@ def unguarded_divisions(alignment: Alignment) -> Iterator[Obligation]:
         for obligation in block.obligations:
             if not obligation.witness.live:
                 continue
+            divisor = alignment.backward.get(obligation.divisor)
             if not any(
-                each.divisor.key == obligation.divisor.key
+                (each.divisor.key == obligation.divisor.key or each.divisor is divisor)
                 and each.divisor.live
                 and each.guards <= obligation.guards
                 for each in have

@@ -46,7 +46,8 @@ def positive_condition(graph: Graph, condition: Node) -> Node | None:
     if condition.op == "cmpi":
         predicate = condition.attribute("comparison_predicate")
         if predicate in ("less_than_or_equal", "not_equal"):
-            return negated(graph, condition)
+            opposite = negated(graph, condition)
+            return opposite if opposite.op == "cmpi" else None
     return None
 
 

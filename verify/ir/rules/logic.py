@@ -26,37 +26,6 @@ def negation_of(node: Node) -> Node | None:
     return None
 
 
-@rewrites("andi", "ori", "xori")
-def simplify_bitwise(graph: Graph, draft: Draft) -> Node | None:
-    """Constants folded, neutral and absorbing operands gone, operands ordered.
-
-    `x & 0 = 0`, `x & -1 = x`, `x | 0 = x`, `x | -1 = -1`, `x ^ 0 = x`, `x & x = x`, `x | x = x`,
-    `x ^ x = 0`, and `a op b = b op a`. For `i1` the all-ones constant is `true`.
-
-    Proof: truth table of each bit.
-    """
-    bits = width_of(draft.type)
-    if not bits:
-        return None
-    first, second = draft.operands
-    left, right = as_constant(first), as_constant(second)
-    if left is not None and right is not None:
-        value = {"andi": left & right, "ori": left | right, "xori": left ^ right}[draft.op]
-        return graph.constant(value, draft.type)
-    if left is not None:
-        first, second, right = second, first, left
-    ones = 1 if bits == 1 else -1
-    if right == 0:
-        return graph.constant(0, draft.type) if draft.op == "andi" else first
-    if right == ones and draft.op != "xori":
-        return first if draft.op == "andi" else graph.constant(ones, draft.type)
-    if first is second:
-        return graph.constant(0, draft.type) if draft.op == "xori" else first
-    if right is None and second.digest < first.digest:
-        first, second = second, first
-    return graph.node(draft.op, (first, second), (), draft.type)
-
-
 _NEGATED = {
     "equal": "not_equal",
     "not_equal": "equal",
@@ -95,3 +64,34 @@ def negation(graph: Graph, draft: Draft) -> Node | None:
             )
             return graph.make("cmpi", operands, attributes, draft.type)
     return None
+
+
+@rewrites("andi", "ori", "xori")
+def simplify_bitwise(graph: Graph, draft: Draft) -> Node | None:
+    """Constants folded, neutral and absorbing operands gone, operands ordered.
+
+    `x & 0 = 0`, `x & -1 = x`, `x | 0 = x`, `x | -1 = -1`, `x ^ 0 = x`, `x & x = x`, `x | x = x`,
+    `x ^ x = 0`, and `a op b = b op a`. For `i1` the all-ones constant is `true`.
+
+    Proof: truth table of each bit.
+    """
+    bits = width_of(draft.type)
+    if not bits:
+        return None
+    first, second = draft.operands
+    left, right = as_constant(first), as_constant(second)
+    if left is not None and right is not None:
+        value = {"andi": left & right, "ori": left | right, "xori": left ^ right}[draft.op]
+        return graph.constant(value, draft.type)
+    if left is not None:
+        first, second, right = second, first, left
+    ones = 1 if bits == 1 else -1
+    if right == 0:
+        return graph.constant(0, draft.type) if draft.op == "andi" else first
+    if right == ones and draft.op != "xori":
+        return first if draft.op == "andi" else graph.constant(ones, draft.type)
+    if first is second:
+        return graph.constant(0, draft.type) if draft.op == "xori" else first
+    if right is None and second.digest < first.digest:
+        first, second = second, first
+    return graph.node(draft.op, (first, second), (), draft.type)
