@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,8 +81,15 @@ def _array(constraint: Any, sample: Any) -> ArraySpec:
     )
 
 
+def _plain(value: float) -> float | str:
+    """A number as JSON can hold it: infinities and NaN as `inf`, `-inf`, `nan`."""
+    return value if math.isfinite(value) else str(value)
+
+
 def _constant(value: Any) -> ConstantSpec:
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, float):
+        return ConstantSpec(value=_plain(value), python_type="float")
+    if value is None or isinstance(value, bool | int | str):
         return ConstantSpec(value=value, python_type=type(value).__name__)
     return ConstantSpec(value=str(getattr(value, "name", value)), python_type=type(value).__name__)
 
@@ -93,7 +101,7 @@ def _spec(constraint: Any, sample: Any) -> ParameterSpec:
         case ConstantConstraint():
             return _constant(constraint.value)
         case ScalarConstraint():
-            value = sample if isinstance(sample, bool | int | float) else 0
+            value = _plain(sample) if isinstance(sample, float) else sample
             return ScalarSpec(dtype=dtype_name(constraint.dtype), sample=value)
         case ListConstraint():
             return ListSpec(

@@ -23,6 +23,7 @@ import msgspec
 from tileport.verify.capture import worker
 from tileport.verify.capture.faults import UserFiles
 from tileport.verify.capture.guard import ASK_WHERE, guard
+from tileport.verify.capture.outcome import Outcome
 from tileport.verify.capture.request import (
     CaseDone,
     CaseStarted,
@@ -30,10 +31,7 @@ from tileport.verify.capture.request import (
     Exiting,
     Failed,
     Finished,
-    LaunchRecord,
     Loaded,
-    RepeatedLaunch,
-    Reported,
 )
 from tileport.verify.model import Finding, Place, Severity
 from tileport.verify.safe_text import visible
@@ -49,31 +47,6 @@ _FRAME_LIMIT = 64 * 1024 * 1024
 _READ_AT_ONCE = 1 << 20
 
 _STACK_LINE = re.compile(r'^  File "(.+)", line (\d+) in ')
-
-
-class Launch(msgspec.Struct, kw_only=True):
-    """A launch of a target, with all cases that made it."""
-
-    record: LaunchRecord
-    cases: list[str]
-    via: str
-    candidates: int
-
-
-class Outcome(msgspec.Struct, kw_only=True):
-    """What came of one task; `failed` is set where nothing could be captured."""
-
-    target: str
-    #: Whether any of it ran on the GPU.
-    real: bool = False
-    launches: list[Launch] = msgspec.field(default_factory=list)
-    #: Findings by the number of their case, -1 where they are about no single one.
-    findings: list[tuple[int, Finding]] = msgspec.field(default_factory=list)
-    cases: dict[int, str] = msgspec.field(default_factory=dict)
-    failed: Failed | None = None
-    source: str = ""
-    files: set[str] = msgspec.field(default_factory=set)
-    kernels_defined: int = 0
 
 
 class Job:
@@ -99,7 +72,7 @@ class Job:
         self._case: int | None = None
         self._last = self.task.first - 1
         self._exiting: Exiting | None = None
-        self._base = len(self.outcome.launches)
+        self.outcome.begin_process()
         self.attempt = Attempt(self.task)
         return self.attempt
 
@@ -111,18 +84,6 @@ class Job:
         """Notes what the worker reports."""
         outcome = self.outcome
         match event:
-            case LaunchRecord():
-                launch = Launch(
-                    record=event, cases=[event.case], via=event.via, candidates=event.candidates
-                )
-                outcome.launches.append(launch)
-            case RepeatedLaunch():
-                launch = outcome.launches[self._base + event.launch]
-                if event.case not in launch.cases:
-                    launch.cases.append(event.case)
-                if event.via == "launch":
-                    launch.via = "launch"
-                launch.candidates = max(launch.candidates, event.candidates)
             case Loaded():
                 outcome.source = event.source
                 self._loaded = True
@@ -134,16 +95,14 @@ class Job:
             case CaseDone():
                 self._case = None
                 self._begun = time.monotonic()
-            case Reported():
-                outcome.findings.append((event.index, event.finding))
-            case Failed():
-                outcome.failed = event
             case Exiting():
                 self._exiting = event
             case Finished():
                 self._finished = True
                 outcome.files |= set(event.files)
                 outcome.kernels_defined = event.kernels_defined
+            case _:
+                outcome.take(event)
 
     def ended(self, code: int, *, hung: bool) -> bool:
         """Notes how the worker ended; whether another one has to go on."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import cuda.tile as ct
-import cuda.tile.tune
+from cuda.tile import _cext, tune
 from cuda.tile._cext import launch as real_launch
 from cuda.tile.compilation import KernelSignature
 from cuda.tile.tune import _tune
@@ -93,6 +93,7 @@ class Recorder:
         bytecode_version: Of the exported bytecode.
         blobs: Folder the bytecode goes to.
         emit: Gets each `LaunchRecord` and `RepeatedLaunch` as it happens.
+        case: Names the case that runs now.
         all_candidates: Record every tuning candidate, not the launched one alone.
         real: Launch and tune for real after recording: there is a GPU.
     """
@@ -104,10 +105,11 @@ class Recorder:
         bytecode_version: str,
         blobs: str,
         emit: Callable[[Event], None],
+        case: Callable[[], str],
         all_candidates: bool = False,
         real: bool = False,
     ) -> None:
-        self.case = ""
+        self._case = case
         self._target = target
         self._version = bytecode_version
         self._blobs = blobs
@@ -124,9 +126,9 @@ class Recorder:
 
     def install(self) -> None:
         """Puts `launch` and `search` in the place of cuda.tile's own; before the user's imports."""
-        for module in (ct, ct._cext):
+        for module in (ct, _cext):
             module.launch = self.launch
-        for module in (_tune, cuda.tile.tune):
+        for module in (_tune, tune):
             module.exhaustive_search = self.search
 
     # -------------------------------------------------------- what the user's Python calls
@@ -191,6 +193,11 @@ class Recorder:
         tuned, self._tuned = self._tuned, []
         for best, key, others in tuned:
             self._record(best, key, "tune", others)
+
+    def start_over(self) -> None:
+        """Forgets what was reported: the reports go elsewhere from now on."""
+        self._numbers.clear()
+        self._reported.clear()
 
     # -------------------------------------------------------- recording
 
@@ -266,14 +273,13 @@ class Recorder:
         via: Literal["launch", "tune"],
         others: int,
     ) -> None:
+        case = self._case()
         number = self._numbers.get(key)
         if number is not None:
-            seen = (key, self.case, via)
+            seen = (key, case, via)
             if others or seen not in self._reported:
                 self._reported.add(seen)
-                self._emit(
-                    RepeatedLaunch(launch=number, case=self.case, via=via, candidates=others)
-                )
+                self._emit(RepeatedLaunch(launch=number, case=case, via=via, candidates=others))
             return
         reference = self._export(candidate, key)
         kernel = candidate.kernel
@@ -281,7 +287,7 @@ class Recorder:
         if identity not in self._folded:
             self._folded[identity] = folded_names(kernel._pyfunc)
         self._numbers[key] = len(self._numbers)
-        self._reported.add((key, self.case, via))
+        self._reported.add((key, case, via))
         self._emit(
             LaunchRecord(
                 kernel=facts.kernel_of(kernel),
@@ -289,7 +295,7 @@ class Recorder:
                 hints=facts.hints_for(kernel, self._target),
                 folded=self._folded[identity],
                 grid=candidate.grid,
-                case=self.case,
+                case=case,
                 via=via,
                 symbol=candidate.signature.symbol or kernel._pyfunc.__name__,
                 reference=reference,

@@ -10,18 +10,27 @@ from pathlib import Path
 import msgspec
 
 from tileport.verify.capture.inputs import hash_inputs
-from tileport.verify.capture.jobs import Outcome
-from tileport.verify.capture.request import CaptureRequest
+from tileport.verify.capture.outcome import Outcome
 from tileport.verify.capture.variants import build_variants
 from tileport.verify.model import CaptureReport, Finding, Place, Severity
 
 
 def build_report(
-    request: CaptureRequest, outcomes: Sequence[Outcome], *, began: int, milliseconds: float
+    name: str,
+    bytecode_version: str,
+    outcomes: Sequence[Outcome],
+    *,
+    source: str = "",
+    began: int,
+    milliseconds: float,
 ) -> CaptureReport:
     """The report of a capture that worked for one target at least.
 
     Args:
+        name: Of the operator, or the command that was recorded.
+        bytecode_version: Of the references.
+        outcomes: One per target.
+        source: The operator's file, where it was named.
         began: When it began, in nanoseconds since the epoch: a file changed after that may not
             be what was captured.
         milliseconds: How long it took.
@@ -29,7 +38,7 @@ def build_report(
     variants = tuple(
         variant
         for outcome in outcomes
-        for variant in build_variants(outcome.launches, outcome.target, request.bytecode_version)
+        for variant in build_variants(outcome.launches, outcome.target, bytecode_version)
     )
     files = tuple(sorted({file for outcome in outcomes for file in outcome.files}))
     names = {index: name for outcome in outcomes for index, name in outcome.cases.items()}
@@ -37,8 +46,8 @@ def build_report(
     if not variants and not findings and names:
         findings = (_nothing_launched(outcomes),)
     return CaptureReport(
-        operator=request.operator.name,
-        source=_source(request, outcomes),
+        operator=name,
+        source=source or next((outcome.source for outcome in outcomes if outcome.source), ""),
         variants=variants,
         findings=findings,
         cases=tuple(names[index] for index in sorted(names)),
@@ -48,11 +57,6 @@ def build_report(
         milliseconds=milliseconds,
         mode="gpu" if any(outcome.real for outcome in outcomes) else "fake",
     )
-
-
-def _source(request: CaptureRequest, outcomes: Sequence[Outcome]) -> str:
-    named = request.operator.source
-    return named or next((outcome.source for outcome in outcomes if outcome.source), "")
 
 
 def _inputs(files: Sequence[str], began: int) -> str:

@@ -7,7 +7,8 @@ import time
 
 import msgspec
 
-from tileport.verify.capture.jobs import Outcome, run_tasks
+from tileport.verify.capture.jobs import run_tasks
+from tileport.verify.capture.outcome import Outcome
 from tileport.verify.capture.report import build_report
 from tileport.verify.capture.request import CaptureRequest
 from tileport.verify.capture.worker import Task
@@ -37,7 +38,15 @@ def run_request(request: CaptureRequest, local_target: str) -> CaptureReport:
         code = ExitCode(first.code)
         raise TileportError(first.what, where=first.where, todo=first.todo, code=code)
     milliseconds = (time.perf_counter() - begun) * 1e3
-    return build_report(request, outcomes, began=began, milliseconds=milliseconds)
+    name, version = request.operator.name, request.bytecode_version
+    return build_report(
+        name,
+        version,
+        outcomes,
+        source=request.operator.source or "",
+        began=began,
+        milliseconds=milliseconds,
+    )
 
 
 def _with_gpu(task: Task, outcome: Outcome) -> Outcome:

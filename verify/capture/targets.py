@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import asyncio
 
 import msgspec
 
 from tileport.verify.errors import TileportError
-from tileport.verify.supervised import run_command
+from tileport.verify.toolchain import gpus
 
 #: What is taken when there is no GPU and nothing is configured.
 WITHOUT_GPU = ("sm_100", "sm_90")
@@ -82,47 +81,12 @@ def check_targets(targets: tuple[str, ...]) -> None:
         raise TileportError("no target given", todo="name one, such as --target sm_90")
 
 
-# Any file the driver makes for a GPU: desktop and server, WSL, Jetson.
-_DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvgpu", "/dev/nvhost-gpu")
+async def local_targets() -> tuple[str, ...]:
+    """Target of each GPU of this machine in order, asked of its driver once per process.
 
-# Run in a process of its own: cuInit may hang on a broken driver, and costs memory for good.
-_PROBE = """
-import ctypes
-cuda = ctypes.CDLL("libcuda.so.1")
-if cuda.cuInit(0) == 0:
-    count = ctypes.c_int(0)
-    cuda.cuDeviceGetCount(ctypes.byref(count))
-    for ordinal in range(count.value):
-        device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-        cuda.cuDeviceGet(ctypes.byref(device), ordinal)
-        cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
-        cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
-        print(f"sm_{major.value}{minor.value}")
-"""
-
-
-_local: list[tuple[str, ...]] = []
-
-
-async def local_targets(timeout: float = 10.0) -> tuple[str, ...]:
-    """Target of each GPU of this machine in order, asked of the driver once per process.
-
-    Needs neither torch nor a CUDA toolkit; with no GPU it takes microseconds. A driver that
-    fails or does not answer within `timeout` seconds counts as no GPU.
+    Needs neither torch nor a CUDA toolkit; with no GPU it takes microseconds.
     """
-    if not _local:
-        _local.append(await _ask_driver(timeout))
-    return _local[0]
-
-
-async def _ask_driver(timeout: float) -> tuple[str, ...]:
-    if not any(Path(file).exists() for file in _DEVICE_FILES):
-        return ()
-    try:
-        done = await run_command([sys.executable, "-I", "-S", "-c", _PROBE], deadline=timeout)
-    except (OSError, TimeoutError):
-        return ()
-    return tuple(word for word in done.stdout.decode().split() if word.startswith("sm_"))
+    return tuple(gpu.target for gpu in await asyncio.to_thread(gpus))
 
 
 async def default_targets() -> tuple[str, ...]:

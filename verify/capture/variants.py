@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tileport.verify.capture.jobs import Launch
+from tileport.verify.capture.outcome import Launch
 from tileport.verify.model import (
     ArraySpec,
     ConstantSpec,

@@ -147,6 +147,7 @@ class _Worker:
         self._report = report
         self._pid = os.getpid()
         self._before = frozenset(sys.modules)
+        self._case = ""
         request = task.request
         source = request.operator.source
         named = [file for file in (source, request.operator.cases) if file]
@@ -156,6 +157,7 @@ class _Worker:
             bytecode_version=request.bytecode_version,
             blobs=request.blobs,
             emit=report,
+            case=lambda: self._case,
             all_candidates=request.all_candidates,
             real=task.real,
         )
@@ -210,7 +212,7 @@ class _Worker:
 
     def _run_case(self, index: int, name: str, case: Callable[[], object]) -> None:
         self._report(CaseStarted(index=index, name=name))
-        self._recorder.case = name
+        self._case = name
         try:
             case()
             self._recorder.end_case()

@@ -1,0 +1,1 @@
+"""A folder for PYTHONPATH: its `sitecustomize` has Python processes record their launches."""
