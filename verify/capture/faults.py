@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable
@@ -51,9 +53,9 @@ class UserFiles:
         self._files = {str(Path(file).resolve()) for file in files}
 
     def __contains__(self, file: str) -> bool:
-        if file.startswith("<"):
+        if not os.path.isabs(file):  # `<string>`, or what a library made up
             return False
-        path = str(Path(file).resolve())
+        path = _real(file)
         if path in self._files:
             return True
         for folder in self._folders:
@@ -63,9 +65,26 @@ class UserFiles:
         return False
 
 
+@functools.lru_cache(maxsize=4096)
+def _real(file: str) -> str:
+    return os.path.realpath(file)
+
+
+def imported_files(before: frozenset[str], users: UserFiles) -> set[str]:
+    """Source files of the user's among the modules imported since `before`, the program too."""
+    files = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if (name not in before or name == "__main__") and isinstance(file, str):
+            path = os.path.abspath(file) if name == "__main__" else file  # noqa: PTH100
+            if path.endswith(".py") and path in users:
+                files.add(path)
+    return files
+
+
 def _is_foreign(file: str) -> bool:
     """Ours, Python's own, or an installed library's."""
-    path = str(Path(file).resolve())
+    path = _real(file)
     return (
         file.startswith("<")
         or path.startswith((_PACKAGE + "verify", *_STANDARD))
@@ -118,6 +137,18 @@ def is_driver_query(error: BaseException) -> bool:
     return any(word in text for word in _DRIVER_WORDS)
 
 
+def needed(error: BaseException) -> str:
+    """What host code wanted that only a GPU has, in words."""
+    op = str(getattr(error, "func", ""))
+    if "_local_scalar_dense" in op or "item" in op:
+        return "the value of a GPU tensor (item(), tolist(), bool() or the like)"
+    if type(error).__name__ == "DynamicOutputShapeException":
+        return f"a result whose shape depends on data ({op})"
+    if type(error).__name__ == "UnsupportedOperatorException":
+        return f"an operator that cannot run without a GPU ({op})"
+    return describe(error)
+
+
 def case_failed(case: str, error: BaseException, users: UserFiles, *, needs_data: bool) -> Finding:
     """The finding for a case that raised.
 
@@ -129,8 +160,8 @@ def case_failed(case: str, error: BaseException, users: UserFiles, *, needs_data
         return Finding(
             kind="capture-needs-data",
             severity=Severity.WRONG,
-            message=f"case {case!r} asks the GPU for what a capture without one does not have: "
-            f"{describe(error)}",
+            message=f"case {case!r} needs the GPU's data, and a capture without one has none: "
+            f"{needed(error)}",
             stage="capture",
             python=place,
             remedy=NEEDS_DATA_REMEDY,

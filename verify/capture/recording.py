@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tileport.verify.capture.faults import UserFiles, describe
+from tileport.verify.capture.faults import UserFiles, imported_files, needed
 from tileport.verify.capture.request import Event, Finished, Reported
 from tileport.verify.files import write_atomically
 from tileport.verify.model import Finding, Place, Severity
@@ -139,8 +139,8 @@ class _Recording:
         finding = Finding(
             kind="capture-needs-data",
             severity=Severity.NOTE,
-            message=f"{_running()!r} asks for data of the GPU, so launches after it may be "
-            f"missing: {describe(error)}",
+            message=f"{_running()!r} needs the GPU's data, so launches after it may be missing: "
+            f"{needed(error)}",
             stage="capture",
             python=Place(*place) if place[0] else None,
             remedy="record on a machine with such a GPU, or give cases that do not need it",
@@ -151,15 +151,8 @@ class _Recording:
         with contextlib.suppress(Exception):  # the process is about to end; what counts is there
             if self._recorder is not None:
                 self._recorder.end_case()
-            self._event(Finished(files=self._files(), kernels_defined=0))
-
-    def _files(self) -> tuple[str, ...]:
-        files = set()
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if name not in self._before and isinstance(file, str) and file in self._users:
-                files.add(os.path.abspath(file))  # noqa: PTH100 - links stay as imported
-        return tuple(sorted(files))
+            files = imported_files(self._before, self._users)
+            self._event(Finished(files=tuple(sorted(files)), kernels_defined=0))
 
 
 def _running() -> str:

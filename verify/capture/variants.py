@@ -237,9 +237,13 @@ def _add_array_features(features: Features, name: str, spec: ArraySpec) -> None:
         ("stride", spec.stride_divisible_by),
     ):
         for dim, divisor in enumerate(divisors):
-            features[f"{name} {what} {dim} div"] = (7, f"{name}.{what}{dim}%{divisor}")
-    features[f"{name} base"] = (7, f"{name}.base%{spec.base_divisible_by}")
+            features[f"{name} {what} {dim} div"] = (7, _divisible(f"{name}.{what}{dim}", divisor))
+    features[f"{name} base"] = (7, _divisible(f"{name}.base", spec.base_divisible_by))
     features[f"{name} alias"] = (8, f"{name}.overlaps" if spec.may_alias_internally else "")
+
+
+def _divisible(what: str, divisor: int) -> str:
+    return f"{what}%{divisor}" if divisor != 1 else ""
 
 
 def _hint_features(hints: Hints) -> Features:

@@ -302,16 +302,8 @@ class _Worker:
     # -------------------------------------------------------- files
 
     def _files(self, source: str) -> tuple[str, ...]:
-        files = {source} if source else set()
-        if self._task.request.operator.cases:
-            files.add(self._task.request.operator.cases)
-        for name, module in list(sys.modules.items()):
-            if name in self._before:
-                continue
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.endswith(".py") and file in self._users:
-                files.add(os.path.abspath(file))  # noqa: PTH100 - links stay as imported
-        return tuple(sorted(files))
+        named = {source, self._task.request.operator.cases or ""}
+        return tuple(sorted(faults.imported_files(self._before, self._users) | named - {""}))
 
 
 def _kernel_line(error: BaseException) -> Place | None:
