@@ -12,7 +12,7 @@ import contextlib
 import datetime
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -121,18 +121,21 @@ class UnsavedText:
 
     Args:
         journal: Whose folder it is kept in.
-        trouble: Called, from another thread, when it could not be written.
+        trouble: Called from another thread when a write fails after one that did not.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(
+        self, journal: Journal, trouble: Callable[[OSError], None] = lambda error: None
+    ) -> None:
         self.path = journal.folder / "unsaved"
+        self._trouble = trouble
         self._guard = threading.Condition()
         self._latest: Unsaved | None = None
         self._dirty = False
         self._busy = False
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.error: OSError | None = None
+        self._failing = False
 
     def read(self) -> Unsaved | None:
         """What an earlier session left, or None."""
@@ -180,9 +183,11 @@ class UnsavedText:
             try:
                 if latest is not None:
                     _write_unsaved(self.path, latest)
-                self.error = None
+                self._failing = False
             except OSError as error:
-                self.error = error
+                if not self._failing:
+                    self._trouble(error)
+                self._failing = True
             with self._guard:
                 self._busy = False
                 self._guard.notify_all()

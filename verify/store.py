@@ -249,11 +249,6 @@ class Store:
         size = sum(entry.size for entry in files)
         return Cleaned(len(gone), freed, len(files) - len(gone), size - freed)
 
-    def usage(self, keep: frozenset[str]) -> Cleaned:
-        """How much is kept; removes nothing."""
-        files = self._files(keep)
-        return Cleaned(0, 0, len(files), sum(entry.size for entry in files))
-
     def _files(self, keep: frozenset[str]) -> list[_File]:
         found = []
         now = time.time()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -14,6 +14,11 @@ from tileport.verify.ladder.verdict import Verdict, count_findings, verdict_text
 from tileport.verify.model import Finding, Place, Severity, StageResult, StageState, Variant
 
 _DONE = frozenset({StageState.OK, StageState.FINDINGS})
+_STANDING = {
+    DiffVerdict.SAME: "same",
+    DiffVerdict.SAME_IF: "same_if",
+    DiffVerdict.DIFFERENT: "different",
+}
 
 
 class _Cell(NamedTuple):
@@ -90,9 +95,7 @@ class Board:
 
     def results(self) -> tuple[StageResult, ...]:
         """All results, by stage of the operator first, then by variant."""
-        found = [self.result("", name) for name in (s.name for s in self.stages if s.scope == "operator")]
-        for variant in self.variants:
-            found += [self.result(variant.id, s.name) for s in self.stages if s.scope == "variant"]
+        found = (self.result(*key) for key in self._keys())
         return tuple(result for result in found if result is not None)
 
     def product(self, variant: str, stage: str) -> object | None:
@@ -111,23 +114,42 @@ class Board:
 
         With `stale` also those of older ones, as far as nothing took their place.
         """
-        cells = [
-            cell
-            for cell in self._cells.values()
-            if stale or cell.generation == self.generation
+        results = [
+            cell.result
+            for key in self._keys()
+            if (cell := self._cells.get(key)) is not None
+            and (stale or cell.generation == self.generation)
         ]
-        return without_echoes(merge(finding for cell in cells for finding in _named(cell.result)))
+        found = merge(finding for result in results for finding in _named(result))
+        compiled = any(r.stage == "compile" and r.state in _DONE for r in results)
+        return without_echoes(found, compiled=compiled)
+
+    def _keys(self) -> Iterator[tuple[str, str]]:
+        """Where results can be, in the order in which they are shown."""
+        for stage in self.stages:
+            if stage.scope == "operator":
+                yield "", stage.name
+        for variant in self.variants:
+            for stage in self.stages:
+                if stage.scope == "variant":
+                    yield variant.id, stage.name
 
     def verdict(self, findings: tuple[Finding, ...]) -> Verdict:
         """The answer over all variants, with `findings` of the current generation counted."""
         counts = dict.fromkeys(("same", "same_if", "different", "failed", "pending"), 0)
         capture = self.current("", "capture")
         for variant in self.variants:
-            counts[self._standing(variant.id, capture)] += 1
+            standing = self._standing(variant.id, capture)
+            if standing:
+                counts[standing] += 1
         by_severity = count_findings(findings)
         worst = next((s for s in Severity if by_severity[s]), None)
         verdict = Verdict(
-            **counts,
+            same=counts["same"],
+            same_if=counts["same_if"],
+            different=counts["different"],
+            failed=counts["failed"],
+            pending=counts["pending"],
             total=len(self.variants),
             wrong=by_severity[Severity.WRONG],
             unsafe=by_severity[Severity.UNSAFE],
@@ -144,24 +166,19 @@ class Board:
         return msgspec.structs.replace(verdict, text=text)
 
     def _standing(self, variant: str, capture: StageResult | None) -> str:
+        """What the variant counts as; empty where it went as far as it should, uncompared."""
         if capture is not None and capture.state is StageState.FAILED:
             return "failed"
-        last = next((s for s in reversed(self.stages) if s.scope == "variant"), None)
-        if last is None:
-            return "pending" if capture is None else "same"
-        result = self.current(variant, last.name)
+        last = next((s.name for s in reversed(self.stages) if s.scope == "variant"), None)
+        result = self.current(variant, last) if last is not None else capture
         if result is None:
             return "pending"
         if result.state not in _DONE:
             return "failed"
         comparison = self.product(variant, "diff")
-        if last.name != "diff" or not isinstance(comparison, Comparison):
-            return "pending"
-        return {
-            DiffVerdict.SAME: "same",
-            DiffVerdict.SAME_IF: "same_if",
-            DiffVerdict.DIFFERENT: "different",
-        }[comparison.verdict]
+        if last != "diff" or not isinstance(comparison, Comparison):
+            return ""
+        return _STANDING[comparison.verdict]
 
 
 def _running(variant: str, stage: str, doing: str) -> StageResult:
@@ -189,18 +206,24 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     )
 
 
-def without_echoes(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Without what rustc says of a line where the frontend has found an error already."""
+def without_echoes(findings: tuple[Finding, ...], *, compiled: bool) -> tuple[Finding, ...]:
+    """Without what one stage says less exactly than another.
+
+    That is what rustc says of a line where the frontend has found an error, and, once the
+    frontend has seen the text, what the reader of declarations thought of its syntax.
+    """
     told = {
         (f.rust.file, f.rust.line)
         for f in findings
         if f.stage == "compile" and f.severity is Severity.WRONG and f.rust is not None
     }
-    return tuple(
-        f
-        for f in findings
-        if f.stage != "build" or f.rust is None or (f.rust.file, f.rust.line) not in told
-    )
+
+    def echoes(finding: Finding) -> bool:
+        if finding.stage == "build" and finding.rust is not None:
+            return (finding.rust.file, finding.rust.line) in told
+        return compiled and finding.kind == "rust-syntax"
+
+    return tuple(finding for finding in findings if not echoes(finding))
 
 
 def by_weight(finding: Finding) -> tuple[object, ...]:

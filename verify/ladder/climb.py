@@ -1,15 +1,12 @@
 """The stages themselves: functions of their inputs that give a result, never an exception.
 
-What a stage needs from outside comes through `Servers`-like arguments; what it makes is an
-`Outcome`: the result to show and the product the next stage takes.
+What a stage makes is an `Outcome`: the result to show, and the product the next stage takes.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -25,7 +22,8 @@ from tileport.verify.compile.model import (
 )
 from tileport.verify.diff.model import Comparison
 from tileport.verify.errors import ExitCode, TileportError
-from tileport.verify.ladder.jobs import Jobs, Rank
+from tileport.verify.ladder.asking import Asking
+from tileport.verify.ladder.jobs import Rank
 from tileport.verify.ladder.servers import CargoChecking, PortServing
 from tileport.verify.ladder.versions import program_fingerprint
 from tileport.verify.model import Finding, Place, Severity, StageResult, StageState, Variant
@@ -47,48 +45,20 @@ class Outcome(Generic[P]):
     product: P | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How results are come by: from the store, or from a server when a job's turn comes."""
-
-    store: Store
-    jobs: Jobs
-    keep: Callable[[str, msgspec.Struct], None]
-
-    async def get(
-        self,
-        key: str,
-        result_type: type[P],
-        rank: Rank,
-        work: Callable[[], Awaitable[P]],
-        *,
-        worth_keeping: Callable[[P], bool] = lambda value: True,
-    ) -> tuple[P, float, bool]:
-        """A result, the milliseconds it took to make (or to find), and whether it was found."""
-        started = time.perf_counter()
-        found = self.store.recall(key, result_type)
-        if found is None:
-            found = await asyncio.to_thread(self.store.result, key, result_type)
-        if found is not None:
-            return found, (time.perf_counter() - started) * 1000, True
-
-        async def timed() -> tuple[P, float]:
-            began = time.perf_counter()
-            value = await work()
-            taken = (time.perf_counter() - began) * 1000
-            if isinstance(value, msgspec.Struct) and worth_keeping(value):
-                self.keep(key, value)
-            return value, taken
-
-        value, taken = await self.jobs.run(key, rank, timed)
-        return value, taken, False
-
-
 # ---------------------------------------------------------------- declare
 
 
-def declare(port: PortFile | None, variant: Variant, operator: Operator) -> Outcome[Binding]:
-    """Whether the port declares what Python fixed for the variant."""
+def declare(
+    port: PortFile | None, variant: Variant, operator: Operator, siblings: tuple[Variant, ...]
+) -> Outcome[Binding]:
+    """Whether the port declares what Python fixed for the variant.
+
+    Args:
+        port: The port as it was read; None where there is none.
+        variant: Which variant.
+        operator: Whose.
+        siblings: The other variants of its kernel.
+    """
     started = time.perf_counter()
     try:
         if port is None:
@@ -97,7 +67,7 @@ def declare(port: PortFile | None, variant: Variant, operator: Operator) -> Outc
         if entry is None:
             findings = port.errors or (entry_missing(port, variant),)
             return _finished("declare", variant.id, findings, started)
-        binding = bind(entry, port, variant)
+        binding = bind(entry, port, variant, siblings)
     except Exception as error:
         return Outcome(failed("declare", variant.id, error))
     findings = (*port.errors, *binding.findings)
@@ -168,17 +138,13 @@ async def compile_port(
     )
 
 
-def findings_of(
-    diagnostics: tuple[Diagnostic, ...], stage: str, path: str
-) -> tuple[Finding, ...]:
+def findings_of(diagnostics: tuple[Diagnostic, ...], stage: str, path: str) -> tuple[Finding, ...]:
     """Messages of a compiler as findings; one without a place is put at the head of the port."""
     return tuple(
         Finding(
             kind=f"compile-{diagnostic.severity.value}",
             severity=(
-                Severity.WRONG
-                if diagnostic.severity is DiagnosticSeverity.ERROR
-                else Severity.NOTE
+                Severity.WRONG if diagnostic.severity is DiagnosticSeverity.ERROR else Severity.NOTE
             ),
             message=diagnostic.message,
             stage=stage,

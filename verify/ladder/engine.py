@@ -8,12 +8,10 @@ first and has a slot of the servers kept for it; the others follow once it is do
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,9 +20,10 @@ from tileport.verify.compile.model import CompileResult, DiffRequest
 from tileport.verify.config import Config
 from tileport.verify.diff.model import Comparison
 from tileport.verify.ladder import climb
+from tileport.verify.ladder.asking import Asking
 from tileport.verify.ladder.board import Board, by_weight
 from tileport.verify.ladder.capturing import Capturing
-from tileport.verify.ladder.climb import Asking, Outcome
+from tileport.verify.ladder.climb import Outcome
 from tileport.verify.ladder.jobs import Jobs
 from tileport.verify.ladder.servers import Servers, worker_count
 from tileport.verify.ladder.stages import StageSpec
@@ -112,8 +111,8 @@ class Ladder:
         state: StateFolder,
         store: Store,
         servers: Servers,
-        emit: Callable[[Event], None],
         *,
+        emit: Callable[[Event], None],
         stages: tuple[StageSpec, ...],
         pace: Pace = LIVE,
     ) -> None:
@@ -127,8 +126,7 @@ class Ladder:
         self._emit = emit
         self._pace = pace
         self._jobs = Jobs(worker_count(config), spare=pace.spare)
-        self._disk = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._asking = Asking(store, self._jobs, self._keep)
+        self._asking = Asking(store, self._jobs)
         self._cargo = servers.cargo(state.check, self._cargo_says)
         self._capturing = Capturing(operator, config, state, store, servers)
         self._capture: asyncio.Task[CaptureReport | None] | None = None
@@ -158,9 +156,16 @@ class Ladder:
             found = self.board.findings(stale=stale)
             port = self._port(self.text)
             if port is not None:
-                found = apply_allows(found, port)
+                found = apply_allows(found, port, complete=self._complete() and not stale)
             self._sorted = (key, tuple(sorted(found, key=by_weight)))
         return self._sorted[1]
+
+    def _complete(self) -> bool:
+        """Whether there will be no more findings in this generation, but for the stages behind."""
+        last = [s.name for s in self.board.stages if s.scope == "variant" and not s.behind][-1:]
+        return last == ["diff"] and all(
+            self.board.current(variant.id, "diff") is not None for variant in self.board.variants
+        )
 
     def verdict(self) -> Verdict:
         """The answer of the current generation."""
@@ -198,9 +203,14 @@ class Ladder:
 
     # ------------------------------------------------------------ what can be done
 
-    def start(self, text: str | None) -> None:
-        """Begin with the text of the port, None where there is none."""
-        self._recapture(fresh=False)
+    def start(self, text: str | None, *, fresh: bool = False) -> None:
+        """Begin with the text of the port, None where there is none.
+
+        Args:
+            text: The text.
+            fresh: Capture anew, whatever the cache holds.
+        """
+        self._recapture(fresh=fresh)
         self._begin(text, saved=True)
 
     def submit(self, text: str | None, *, saved: bool) -> int:
@@ -255,7 +265,7 @@ class Ladder:
         await self._capturing.close()
         await self._jobs.close()
         await self._cargo.close()
-        self._disk.shutdown(wait=False, cancel_futures=True)
+        self._asking.close()
 
     # ------------------------------------------------------------ passes
 
@@ -297,9 +307,7 @@ class Ladder:
         if "build" in self._names and this.text is not None:
             await asyncio.sleep(self._pace.build_rest)
             self._tell(this, self._running(this, "", "build"))
-            outcome = await climb.build(
-                this.text, self.operator.port, self._cargo, self._store
-            )
+            outcome = await climb.build(this.text, self.operator.port, self._cargo, self._store)
             self._put(this, outcome)
 
     async def _climb(self, this: _Pass, variant: Variant) -> None:
@@ -317,12 +325,15 @@ class Ladder:
         if "declare" not in self._names:
             return
         port = self._port(this.text)
+        siblings = tuple(
+            v for v in self.board.variants if v.kernel == variant.kernel and v is not variant
+        )
         if variant.id == self.view:
-            declared = climb.declare(port, variant, self.operator)
+            declared = climb.declare(port, variant, self.operator, siblings)
         else:
             async with self._declaring:
                 await asyncio.sleep(0)
-                declared = climb.declare(port, variant, self.operator)
+                declared = climb.declare(port, variant, self.operator, siblings)
         self._put(this, declared)
         binding = declared.product
         if "compile" not in self._names:
@@ -450,11 +461,6 @@ class Ladder:
     def _tell(self, this: _Pass, result: StageResult | None) -> None:
         if result is not None:
             self._emit(StageChanged(this.generation, result))
-
-    def _keep(self, key: str, value: msgspec.Struct) -> None:
-        """Keep a result; the disk is written off the event loop's thread."""
-        with contextlib.suppress(RuntimeError):  # closing
-            self._disk.submit(self._store.put_result, key, value)
 
 
 def _log_fault(task: asyncio.Task[None]) -> None:
