@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,11 @@ from tileport.verify.ladder.jobs import Jobs, Rank
 from tileport.verify.store import Store
 
 P = TypeVar("P", bound=msgspec.Struct)
+
+_LOG = logging.getLogger(__name__)
+
+#: Seconds that writing results may hold up the end of a session.
+_LAST_WRITES = 0.5
 
 
 class Asking:
@@ -31,6 +37,7 @@ class Asking:
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="store")
         #: What is made and not yet in the store.
         self._fresh: dict[str, Any] = {}
+        self._writing: set[asyncio.Future[None]] = set()
 
     async def get(
         self,
@@ -81,10 +88,20 @@ class Asking:
         self._fresh[key] = value
         loop = asyncio.get_running_loop()
         writing = loop.run_in_executor(self._disk, self._store.put_result, key, value)
-        writing.add_done_callback(lambda done: self._fresh.pop(key, None))
+        self._writing.add(writing)
 
-    def close(self) -> None:
-        """Write nothing more."""
+        def written(done: asyncio.Future[None]) -> None:
+            self._writing.discard(done)
+            self._fresh.pop(key, None)
+            if not done.cancelled() and (error := done.exception()) is not None:
+                _LOG.error("a result was not kept", exc_info=error)
+
+        writing.add_done_callback(written)
+
+    async def close(self) -> None:
+        """Finish writing, for half a second at most."""
+        if self._writing:
+            await asyncio.wait(self._writing, timeout=_LAST_WRITES)
         self._disk.shutdown(wait=False, cancel_futures=True)
 
 

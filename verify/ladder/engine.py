@@ -265,7 +265,7 @@ class Ladder:
         await self._capturing.close()
         await self._jobs.close()
         await self._cargo.close()
-        self._asking.close()
+        await self._asking.close()
 
     # ------------------------------------------------------------ passes
 
