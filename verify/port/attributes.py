@@ -57,7 +57,8 @@ def _assignments(tree: Node | None) -> Iterator[tuple[Node, Node]]:
     parts: list[Node] = []
     for child in tree.children[1:]:
         if child.type in (",", ")"):
-            if len(parts) == 3 and parts[0].type == "identifier" and parts[1].type == "=":
+            # `default` is a keyword to the grammar, not an identifier.
+            if len(parts) == 3 and text_of(parts[0]).isidentifier() and parts[1].type == "=":
                 yield parts[0], parts[2]
             parts = []
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Sequence
 
@@ -70,8 +71,8 @@ def declare_folded(state: BindState) -> None:
         key = f"folded:{folded.name}"
         item = _item(state, folded.name)
         if item is None:
-            number = _plain_number(folded.value)
-            line = state.port.literals.get(number)
+            number = folded.value.lstrip("-")
+            line = _literal_line(state.port.text, number)
             if line is not None:
                 state.facts.settle(key, "declared", f"literal {number}", line)
             continue
@@ -90,6 +91,17 @@ def declare_folded(state: BindState) -> None:
             remedy=f"write {folded.value}",
         )
         state.facts.settle(key, "contradicted", _shown(item), item.line, severity)
+
+
+def _literal_line(text: str, number: str) -> int | None:
+    """The first line of code with a number, with or without a type behind it."""
+    if not number[:1].isdigit():
+        return None
+    literal = re.compile(rf"(?<![\w.]){re.escape(number)}(?:_?[iuf]\d+)?(?![\w.])")
+    for line, code in enumerate(text.split("\n"), 1):
+        if literal.search(code.partition("//")[0]):
+            return line
+    return None
 
 
 def _changed(state: BindState, leaf: Leaf, item: PortConstant, value: str) -> None:
@@ -143,7 +155,3 @@ def _float(text: str) -> float:
             plain = plain.removesuffix(suffix)
             break
     return float(plain)
-
-
-def _plain_number(value: str) -> str:
-    return value.lstrip("-")

@@ -90,10 +90,7 @@ class Allow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PortFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A port as it was read; `module` is "" where there is no `#[cutile::module]`.
-
-    `literals` gives the first line of each number in the text, by its normalised text.
-    """
+    """A port as it was read; `module` is "" where there is no `#[cutile::module]`."""
 
     path: str
     text: str
@@ -103,7 +100,6 @@ class PortFile(msgspec.Struct, frozen=True, kw_only=True):
     allows: tuple[Allow, ...]
     errors: tuple[Finding, ...]
     constants: tuple[PortConstant, ...] = ()
-    literals: dict[str, int] = {}
 
 
 class FactRow(msgspec.Struct, frozen=True, kw_only=True):

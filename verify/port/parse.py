@@ -40,9 +40,11 @@ _QUERY = """
 (line_comment) @comment
 (const_item) @constant
 (type_item) @alias
-[(integer_literal) (float_literal)] @literal
 """
-_NUMBER = re.compile(r"(\d[\d_]*(?:\.[\d_]*)?(?:[eE][+-]?\d+)?)(?:_?[iuf](?:8|16|32|64|128|size))?")
+#: What has statements of its own, which an allow comment above it does not cover.
+_BRANCHES = """
+[(for_expression) (while_expression) (loop_expression) (if_expression) (match_expression)] @branch
+"""
 #: Statements an allow comment above them covers to their last line.
 _STATEMENTS = frozenset({"let_declaration", "expression_statement", "const_item", "parameter"})
 
@@ -91,7 +93,6 @@ class _Reader:
             allows=allows,
             errors=tuple(self.errors),
             constants=tuple(self._constants()),
-            literals=self._literals(),
         )
 
     def _error(
@@ -192,14 +193,6 @@ class _Reader:
                 value=text_of(item.child_by_field_name("value")),
                 line=line_of(item),
             )
-
-    def _literals(self) -> dict[str, int]:
-        literals: dict[str, int] = {}
-        for node in self.found.get("literal", ()):
-            found = _NUMBER.fullmatch(text_of(node))
-            if found is not None:
-                literals.setdefault(found[1].replace("_", ""), line_of(node))
-        return literals
 
     # ------------------------------------------------------------ entries
 
@@ -322,7 +315,7 @@ class _Reader:
         node = self.root.descendant_for_point_range(point, point)
         while node is not None and node.start_point[0] == number - 1:
             if node.type in _STATEMENTS:
-                blocks = captures("rust", "(block) @block", node)
-                return number, number if blocks else end_line_of(node)
+                holds_others = captures("rust", _BRANCHES, node)
+                return number, number if holds_others else end_line_of(node)
             node = node.parent
         return number, number

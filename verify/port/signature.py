@@ -120,7 +120,7 @@ def _shape(argument: Node, lengths: dict[str, int]) -> tuple[tuple[str, ...] | N
 
 def _without_aliases(kind: Node, aliases: Aliases) -> Node:
     """The type with the module's `type` items put in, also behind a reference."""
-    for _ in range(8):
+    for _ in range(8 if aliases else 0):
         inner = kind.child_by_field_name("type") if kind.type == "reference_type" else kind
         if inner is None:
             return kind

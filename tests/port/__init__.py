@@ -1,0 +1,1 @@
+"""Reading ports and holding them against what Python fixed."""
