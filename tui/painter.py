@@ -11,7 +11,7 @@ from tileport.tui.layout import Layout
 from tileport.tui.marks import gutter, specialization_marks
 from tileport.tui.text.irview import IRRow, canonical_rows
 from tileport.tui.text.parts import Line, Parts
-from tileport.verify.model import Finding
+from tileport.verify.model import Finding, StageState
 from tileport.verify.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Painter:
         if comparison is None:
             return ()
         result = session.result(session.view, "diff")
-        if result is not None and result.state.value == "stale":
+        if result is not None and result.state in {StageState.FAILED, StageState.SKIPPED}:
             return [("of the text before", "ui.faint")]
         words = {"same": "same", "same-if": "same if", "different": "different"}
         verdict = comparison.verdict.value
@@ -170,7 +170,7 @@ class Painter:
         python: frozenset[int] = frozenset()
         rust: frozenset[int] = frozenset()
         rows: frozenset[int] = frozenset()
-        focused = screen.focused
+        focused = screen.finder.pane if screen.search_bar.is_open else screen.focused
         if focused is screen.source:
             rust, rows = screen.links.from_python(screen.source.cursor_location[0])
         elif focused is screen.editor:

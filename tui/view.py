@@ -10,7 +10,6 @@ from tileport.verify.model import Finding, Severity, StageResult, StageState, Va
 from tileport.verify.safe_text import one_line
 
 if TYPE_CHECKING:
-    from tileport.verify.ladder.stages import StageSpec
     from tileport.verify.ladder.verdict import Verdict
 
 _STATE_WORDS = {
@@ -104,6 +103,10 @@ def variant_in_view(session: SessionLike) -> Variant | None:
 # ---------------------------------------------------------------- stages
 
 
+#: Cells for the state of a stage and its time, whatever they are.
+_WIDE_STATE, _SHORT_STATE = 18, 11
+
+
 class _Cell(NamedTuple):
     word: str
     style: str
@@ -126,34 +129,21 @@ def _cell(result: StageResult | None, words: dict[StageState, str], *, short: bo
 
 def strip(session: SessionLike, width: int) -> Line:
     """The strip of stages. Each cell has the same width in every state, so nothing moves."""
-    variant = session.view
-    short = width < 120
+    stages = session.stages
+    short = sum(len(stage.name) + 1 + _WIDE_STATE for stage in stages) > width
+    words = _SHORT_WORDS if short else _STATE_WORDS
     parts: list[Part] = [(" ", "")]
-    for stage in session.stages:
-        cell = _cell(
-            session.result(variant, stage.name),
-            _SHORT_WORDS if short else _STATE_WORDS,
-            short=short,
+    for stage in stages:
+        cell = _cell(session.result(session.view, stage.name), words, short=short)
+        name, room, time = stage.name, _WIDE_STATE, cell.time
+        if short:
+            name, room, time = stage.short, _SHORT_STATE, cell.time.replace(" ", "")
+        parts += (
+            (f"{name} ", "ui.muted"),
+            (cell.word, cell.style),
+            (fit(f" {time}", room - len(cell.word)), "ui.faint"),
         )
-        parts += _short_cell(stage, cell) if short else _wide_cell(stage, cell)
     return Line(parts)
-
-
-def _wide_cell(stage: StageSpec, cell: _Cell) -> list[Part]:
-    return [
-        (f"{stage.name} ", "ui.muted"),
-        (cell.word, cell.style),
-        (fit(f" {cell.time}", 19 - len(cell.word)), "ui.faint"),
-    ]
-
-
-def _short_cell(stage: StageSpec, cell: _Cell) -> list[Part]:
-    time = cell.time.replace(" ", "")
-    return [
-        (f"{stage.short} ", "ui.muted"),
-        (cell.word, cell.style),
-        (fit(f" {time}", 11 - len(cell.word)), "ui.faint"),
-    ]
 
 
 # ---------------------------------------------------------------- findings
@@ -179,17 +169,20 @@ def entries(session: SessionLike, trouble: str = "") -> list[Entry]:
     """The findings, worst first, then what did not run and why (for the variant in view)."""
     rows = [Entry(finding) for finding in session.findings(stale=True)]
     if trouble:
-        failed = StageResult(stage="capture", state=StageState.FAILED, reason=trouble)
-        rows.insert(0, Entry(None, failed))
-    for stage in session.stages:
-        result = session.result(session.view, stage.name)
-        if result is None or not result.reason or result.findings:
-            continue
-        if result.state is StageState.FAILED and not trouble:
-            rows.insert(0, Entry(None, result))
-        elif result.state is StageState.SKIPPED:
-            rows.append(Entry(None, result))
+        lost = StageResult(stage="capture", state=StageState.FAILED, reason=trouble)
+        rows.insert(0, Entry(None, lost))
+    results = [session.result(session.view, stage.name) for stage in session.stages]
+    failed = [r for r in results if r is not None and r.state is StageState.FAILED]
+    if not trouble:
+        rows[:0] = [Entry(None, r) for r in failed if r.reason and not r.findings]
+    if not failed and not trouble:
+        # What waits for a stage that failed says nothing new.
+        rows += [Entry(None, r) for r in results if r and r.reason and _skipped(r)]
     return rows
+
+
+def _skipped(result: StageResult) -> bool:
+    return result.state is StageState.SKIPPED and not result.findings
 
 
 def place_of(finding: Finding) -> str:

@@ -290,6 +290,7 @@ def comparison(findings: tuple[Finding, ...] = ()) -> Comparison:
                 kind=RowKind.REMOVED,
                 reference="hints <sm_90 = {latency = 2}>",
                 python=py("ct.load"),
+                finding=kinds["hint-lost"],
             ),
             DiffRow(
                 kind=RowKind.ADDED,
@@ -361,6 +362,7 @@ class FakeSession:
         self._undo: list[str | None] = []
         self._results: dict[tuple[str, str], StageResult] = {}
         self._findings: tuple[Finding, ...] = ()
+        self._made: tuple[object, Comparison] | None = None
         self.fact_rows: tuple[Fact, ...] = facts()
 
     # ------------------------------------------------------------ what is known
@@ -426,9 +428,11 @@ class FakeSession:
         result = self._results.get((variant, "diff"))
         if result is None or self.text is None:
             return None
+        if result.state in {StageState.SKIPPED, StageState.RUNNING}:
+            return self._made[1] if self._made is not None else None
         seen = tuple(f for f in self._findings if variant in f.variants and f.stage == "diff")
         key = (variant, seen)
-        if getattr(self, "_made", None) is None or self._made[0] != key:
+        if self._made is None or self._made[0] != key:
             self._made = (key, comparison(seen))
         return self._made[1]
 

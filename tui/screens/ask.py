@@ -6,12 +6,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from tileport.tui.answers import Answer
 from tileport.tui.text.parts import Line
-from tileport.tui.widgets.bars import PaneTitle
+from tileport.tui.widgets.dialog import Dialog
 from tileport.tui.widgets.rows import RowList
 
 
@@ -20,7 +19,7 @@ class AskScreen(ModalScreen[str]):
 
     DEFAULT_CSS = """
     AskScreen { align: center middle; }
-    AskScreen > Vertical { width: 76; max-width: 94%; height: auto; background: $background; }
+    AskScreen Dialog { width: 76; max-width: 94%; }
     AskScreen RowList { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "last", show=False)]
@@ -35,30 +34,29 @@ class AskScreen(ModalScreen[str]):
                 self._bindings.bind(answer.key, f"take('{answer.value}')", show=False)
 
     def compose(self) -> ComposeResult:
-        """Title, text, answers."""
-        with Vertical():
-            yield PaneTitle()
+        """Text and answers."""
+        with Dialog():
             yield RowList(id="question", has_cursor=False)
             yield RowList(id="answers")
 
     def on_mount(self) -> None:
         """Fill in the words."""
-        title = self.query_one(PaneTitle)
-        title.show(self._title)
-        title.set_focused(True)
+        self.query_one(Dialog).name_it(self._title)
         question = self.query_one("#question", RowList)
         question.can_focus = False
-        text = [Line([(f"  {line}", "")]) for line in self._text]
-        question.set_rows([Line(), *text, Line()])
-        question.styles.height = len(text) + 2
+        question.raised = True
+        text = [Line([(f" {line}", "")]) for line in self._text]
+        question.set_rows([*text, Line()])
+        question.styles.height = len(text) + 1
         answers = self.query_one("#answers", RowList)
         answers.set_rows(
             [
-                Line([(f"  {answer.words}", "")], [(f"{answer.shown}  ", "ui.key")])
+                Line([(f" {answer.words}", "")], [(f"{answer.shown} ", "ui.key")])
                 for answer in self._answers
             ]
         )
-        answers.styles.height = len(self._answers) + 1
+        answers.styles.height = len(self._answers)
+        answers.raised = True
         answers.focus()
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:

@@ -7,13 +7,12 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from tileport.tui import keymap
 from tileport.tui.actions import ACTIONS, Place, is_letter
 from tileport.tui.text.parts import Line, Part, Parts
-from tileport.tui.widgets.bars import PaneTitle
+from tileport.tui.widgets.dialog import Dialog
 from tileport.tui.widgets.rows import RowList
 
 
@@ -22,8 +21,7 @@ class PagerScreen(ModalScreen[None]):
 
     DEFAULT_CSS = """
     PagerScreen { align: center middle; }
-    PagerScreen > Vertical { width: 100; max-width: 96%; height: auto; max-height: 90%;
-                             background: $background; }
+    PagerScreen Dialog { width: 104; max-width: 98%; max-height: 96%; }
     PagerScreen RowList { height: auto; max-height: 100%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
@@ -38,17 +36,16 @@ class PagerScreen(ModalScreen[None]):
             self._bindings.key_to_bindings.setdefault(binding.key, []).append(binding)
 
     def compose(self) -> ComposeResult:
-        """Title and text."""
-        with Vertical():
-            yield PaneTitle()
+        """The text."""
+        with Dialog():
             yield RowList(id="text", has_cursor=False)
 
     def on_mount(self) -> None:
         """Fill in the title."""
-        title = self.query_one(PaneTitle)
-        title.show(self._title, [("Esc", "ui.key"), (" close", "ui.muted")])
-        title.set_focused(True)
-        self.query_one(RowList).focus()
+        self.query_one(Dialog).name_it(self._title, "Esc closes")
+        text = self.query_one(RowList)
+        text.raised = True
+        text.focus()
         self._lay_out()
 
     def on_resize(self) -> None:
@@ -57,15 +54,14 @@ class PagerScreen(ModalScreen[None]):
 
     def _lay_out(self) -> None:
         text = self.query_one(RowList)
-        width = min(100, int(self.size.width * 0.96)) - 5
-        rows = [Line()]
+        width = min(104, int(self.size.width * 0.98)) - 6
+        rows: list[Line] = []
         for row in self._given:
             rows += [
-                Line([("  ", ""), *line]) for line in (fold(row, width) if self._fold else [row])
+                Line([(" ", ""), *line]) for line in (fold(row, width) if self._fold else [row])
             ]
-        rows.append(Line())
         text.set_rows(rows)
-        text.styles.height = min(len(rows), max(3, int(self.size.height * 0.9) - 1))
+        text.styles.height = max(1, min(len(rows), int(self.size.height * 0.96) - 2))
 
     def action_close(self) -> None:
         """Esc."""

@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -15,7 +14,7 @@ from tileport.tui import keymap
 from tileport.tui.actions import Place
 from tileport.tui.session_like import SessionLike
 from tileport.tui.text.parts import Line, Part, fit
-from tileport.tui.widgets.bars import PaneTitle
+from tileport.tui.widgets.dialog import Dialog
 from tileport.tui.widgets.rows import RowList
 from tileport.verify.model import StageState, Variant
 from tileport.verify.safe_text import one_line
@@ -26,10 +25,9 @@ class VariantsScreen(ModalScreen[str]):
 
     DEFAULT_CSS = """
     VariantsScreen { align: center top; }
-    VariantsScreen > Vertical { width: 120; max-width: 96%; height: auto; max-height: 80%;
-                                margin-top: 2; background: $background; }
-    VariantsScreen Input, VariantsScreen Input:focus { border: none; height: 1; padding: 0 2;
-                                                       background: $surface; }
+    VariantsScreen Dialog { width: 124; max-width: 98%; max-height: 80%; margin-top: 1; }
+    VariantsScreen Input, VariantsScreen Input:focus { border: none; height: 1; padding: 0 1;
+                                                       background: $panel; }
     VariantsScreen RowList { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,21 +46,19 @@ class VariantsScreen(ModalScreen[str]):
             self._bindings.key_to_bindings.setdefault(binding.key, []).append(binding)
 
     def compose(self) -> ComposeResult:
-        """Title, filter, list."""
-        with Vertical():
-            yield PaneTitle()
+        """Filter and list."""
+        with Dialog():
             yield Input(placeholder="filter: words of kernel, label, target, state", compact=True)
             yield RowList()
 
     def on_mount(self) -> None:
         """List all, the one in view chosen."""
-        self.query_one(PaneTitle).set_focused(True)
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
         rows = self.query_one(RowList)
         rows.can_focus = False
-        rows.led = True
+        rows.led = rows.raised = True
         self._list("")
         at = next((i for i, v in enumerate(self._shown) if v.id == self._session.view), 0)
         rows.move_to(at, tell=False)
@@ -75,8 +71,7 @@ class VariantsScreen(ModalScreen[str]):
         wanted = words.lower().split()
         self._shown = [v for v in self._session.variants if self._has(v, wanted)]
         total = len(self._session.variants)
-        title = self.query_one(PaneTitle)
-        title.show("variants", [(f"{len(self._shown)} of {total}", "ui.muted")])
+        self.query_one(Dialog).name_it("variants", f"{len(self._shown)} of {total}")
         rows = self.query_one(RowList)
         rows.empty = "no variant has these words" if total else "nothing captured yet"
         made = [self._row(v) for v in self._shown]

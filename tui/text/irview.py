@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import NamedTuple
 
 from tileport.tui.text.parts import Line, Part
@@ -34,7 +35,13 @@ def canonical_rows(comparison: Comparison) -> list[IRRow]:
     for row in comparison.rows:
         rows.extend(_rows(row, comparison, (row.python, row.rust) != before))
         before = (row.python, row.rust)
-    return rows
+    # One tag for a run of rows about one finding, at its end.
+    return [
+        row._replace(line=row.line._replace(right=()))
+        if row.finding >= 0 and after is not None and after.finding == row.finding
+        else row
+        for row, after in zip_longest(rows, rows[1:])
+    ]
 
 
 def raw_rows(text: str) -> list[IRRow]:

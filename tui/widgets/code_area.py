@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.document._document_navigator import DocumentNavigator
 from textual.document._wrapped_document import WrappedDocument
@@ -75,6 +76,11 @@ class CodeArea(TextArea):
         overflow-x: auto; overflow-y: auto;
     }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "document(0)", "Go to the first line", show=False),
+        Binding("ctrl+end", "document(1)", "Go to the last line", show=False),
+    ]
 
     def __init__(self, language: str, *, read_only: bool, id: str) -> None:
         #: Set before the base class, which makes a document while it is built.
@@ -177,6 +183,10 @@ class CodeArea(TextArea):
         self.selection = Selection.cursor((row, min(column, len(self.lines[row]))))
         self.record_cursor_width()
         self.reveal(row)
+
+    def action_document(self, end: int) -> None:
+        """Go to the start or the end of the text."""
+        self.move_cursor(self.document.end if end else (0, 0))
 
     def reveal(self, row: int) -> None:
         """Scroll so that a row is in view, with some lines around it."""

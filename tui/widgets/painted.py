@@ -49,7 +49,8 @@ def paint(
         shown = glyphs(text).replace("\t", " ").replace("\n", " ")
         size = cell_len(shown)
         if size > room:
-            shown, size = fit(shown, room), room
+            shown = fit(shown.rstrip(), room)
+            size = room
         segments.append(Segment(shown, line + palette[name] if name else line))
         room -= size
     if room > 0:

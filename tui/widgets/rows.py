@@ -70,6 +70,8 @@ class RowList(ScrollView, can_focus=True):
         self.empty = ""
         #: Show the cursor as chosen though the keys go to another widget, a filter say.
         self.led = False
+        #: Painted on the background of the bars, in a box above the panes.
+        self.raised = False
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -133,7 +135,7 @@ class RowList(ScrollView, can_focus=True):
 
     def style(self, palette: Palette) -> Style:
         """The style below all rows."""
-        return palette.base
+        return palette.chrome if self.raised else palette.base
 
     def _measure(self) -> None:
         self.virtual_size = Size(self.size.width, len(self._rows))

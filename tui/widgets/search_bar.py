@@ -69,7 +69,10 @@ class SearchBar(Horizontal):
 
     def open(self, where: str) -> None:
         """Show it and take the keys; `where` names the pane searched."""
-        self.query_one("#search-where", SearchLabel).show(Line([(f" search {where}: ", "ui.key")]))
+        label = f" search {where}: "
+        shown = self.query_one("#search-where", SearchLabel)
+        shown.styles.width = len(label)
+        shown.show(Line([(label, "ui.key")]))
         self.add_class("-open")
         field = self.query_one(Input)
         field.focus()
