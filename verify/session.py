@@ -6,45 +6,41 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-import msgspec
 
 from tileport.verify.config import Config
 from tileport.verify.diff.model import Comparison
 from tileport.verify.errors import TileportError
-from tileport.verify.files import decode, read_bytes
+from tileport.verify.files import decode
+from tileport.verify.following import Change, Following, read_or_none
 from tileport.verify.journal import pinned_blobs
 from tileport.verify.keeper import PortKeeper, PortMoved, Recovered
-from tileport.verify.ladder.engine import HEADLESS, LIVE, Ladder, Pace
+from tileport.verify.ladder.engine import Ladder
 from tileport.verify.ladder.listing import listing
+from tileport.verify.ladder.passes import HEADLESS, LIVE, Pace
 from tileport.verify.ladder.recorded import recorded_blobs
 from tileport.verify.ladder.servers import Servers
 from tileport.verify.ladder.stages import StageSpec, stages_until
 from tileport.verify.ladder.verdict import Verdict
 from tileport.verify.lock import LockHolder
 from tileport.verify.model import CaptureReport, Finding, Severity, StageResult, Variant
-from tileport.verify.operator import Operator, sidecar
+from tileport.verify.operator import Operator
 from tileport.verify.port import FactRow
 from tileport.verify.session_events import (
     CaptureDone,
     Event,
     FileChanged,
-    FileRole,
     GenerationDone,
     Notice,
 )
 from tileport.verify.store import Store, is_disk_full
-from tileport.verify.watch import Watcher
 from tileport.verify.workspace import StateFolder, open_state
 
 __all__ = ["LockHolder", "PortMoved", "Recovered", "Session"]
 
 _LOG = logging.getLogger(__name__)
-
-#: Seconds that changes of the Python side are gathered for: a checkout changes many files.
-_GATHER = 0.03
 
 
 class Session:
@@ -83,8 +79,6 @@ class Session:
         self._pace = pace or (LIVE if live else HEADLESS)
         self._source_text: str | None = None
         self._opened: _Opened | None = None
-        self._roles: dict[str, FileRole] = {}
-        self._recapture_soon: asyncio.TimerHandle | None = None
         self._idle: asyncio.Task[None] | None = None
         self._settled_once = False
         self._closed = False
@@ -214,7 +208,7 @@ class Session:
             self._say(Severity.NOTE, state.notice)
         store = Store(state, limit=self.config.cache_size, trouble=_on_this_loop(self._no_cache))
         keeper = PortKeeper(self.operator, state, store, writable=self._live, told=self._warn)
-        source = _read(self.operator.source)
+        source = read_or_none(self.operator.source)
         if source is not None:
             self._source_text = decode(source, Path(self.operator.source))
         keeper.open()
@@ -232,14 +226,18 @@ class Session:
                 stages=self._stages,
                 pace=self._pace,
             )
-            watcher = Watcher(self._changed, lambda line: self._say(Severity.NOTE, line))
-            self._opened = _Opened(state, store, keeper, ladder, watcher)
+            following = Following(
+                self.operator,
+                on_change=self._changed,
+                on_python=self._python_changed,
+                told=self._warn,
+            )
+            self._opened = _Opened(state, store, keeper, ladder, following)
             if keeper.holder is not None:
                 self._warn(f"read-only: the port is open in {keeper.holder}")
             ladder.start(keeper.text, fresh=fresh)
             if self._live:
-                self._watch(source)
-                watcher.start()
+                following.start(keeper.content, source)
         except BaseException:
             await self.close()
             keeper.close()
@@ -251,12 +249,10 @@ class Session:
         opened = self._opened
         if opened is None:
             return
-        if self._recapture_soon is not None:
-            self._recapture_soon.cancel()
         if self._idle is not None:
             self._idle.cancel()
         await asyncio.to_thread(opened.keeper.close)
-        await asyncio.gather(opened.watcher.close(), opened.ladder.close())
+        await asyncio.gather(opened.following.close(), opened.ladder.close())
         if self._own_servers and self._servers is not None:
             await self._servers.close()
 
@@ -288,11 +284,11 @@ class Session:
             TileportError: it cannot be written (read-only, disk full); the file is as it was.
         """
         opened = self._require_opened()
-        opened.watcher.pause(self.operator.port)
+        opened.following.pause()
         try:
             await opened.keeper.save(text)
         finally:
-            opened.watcher.resume(self.operator.port, opened.keeper.content)
+            opened.following.resume(opened.keeper.content)
         opened.ladder.submit(text, saved=True)
 
     async def undo_save(self) -> str | None:
@@ -306,11 +302,11 @@ class Session:
             TileportError: there is no save to undo, or the file cannot be written.
         """
         opened = self._require_opened()
-        opened.watcher.pause(self.operator.port)
+        opened.following.pause()
         try:
             await opened.keeper.undo_save(self.text if self.unsaved else None)
         finally:
-            opened.watcher.resume(self.operator.port, opened.keeper.content)
+            opened.following.resume(opened.keeper.content)
         opened.ladder.submit(opened.keeper.text, saved=True)
         return opened.keeper.text
 
@@ -328,86 +324,37 @@ class Session:
 
     # ------------------------------------------------------------ files
 
-    def _watch(self, source: bytes | None) -> None:
-        """Watch the files of the operator; those it imports are known after the capture."""
-        opened = self._require_opened()
-        self._add(self.operator.port, "port", opened.keeper.content)
-        self._add(self.operator.source, "source", source)
-        cases = self.operator.cases or str(sidecar(Path(self.operator.source)))
-        self._add(cases, "cases", _read(cases))
-
-    def _add(self, path: str, role: FileRole, content: bytes | None) -> None:
-        if self._opened is not None and path not in self._roles:
-            self._roles[path] = role
-            self._opened.watcher.watch(path, content)
-
-    def _watch_imports(self, report: CaptureReport) -> None:
-        opened = self._require_opened()
-        gone = {p for p, role in self._roles.items() if role == "import"} - set(report.files)
-        for path in gone:
-            del self._roles[path]
-        opened.watcher.forget(gone)
-        for path in report.files:
-            self._add(path, "import", _read(path))
-
-    def _changed(self, path: str, content: bytes | TileportError | None) -> None:
+    def _changed(self, change: Change) -> None:
         """A watched file holds something else."""
-        opened = self._opened
-        role = self._roles.get(path)
-        if opened is None or role is None or self._closed:
-            return
-        try:
-            if isinstance(content, TileportError):
-                raise content
-            text = None if content is None else decode(content, Path(path))
-        except TileportError as error:
-            self._warn(error.line())
-            text = None
-            if role == "port":
-                return
-        if role == "port":
-            self._port_changed(opened, content if isinstance(content, bytes) else None, text)
-        else:
-            if role == "source":
-                self._source_text = text
-            elif role == "cases" and (self.operator.cases is None or text is None):
-                self._cases_changed(path, text)
-            self._capture_soon()
-        self._emit(FileChanged(role, path, text))
+        opened = self._require_opened()
+        if change.role == "port":
+            self._port_changed(opened, change)
+        elif change.role == "source":
+            self._source_text = change.text
+        self._emit(FileChanged(change.role, change.path, change.text))
 
-    def _port_changed(self, opened: _Opened, content: bytes | None, text: str | None) -> None:
+    def _port_changed(self, opened: _Opened, change: Change) -> None:
         # After a while without the file, what is typed is still compared with what it held.
         untouched = self.text is None or self.text == opened.keeper.last_text
-        opened.keeper.see(content)
-        if text is None:
+        opened.keeper.see(change.content)
+        if change.text is None:
             if self.text is not None:
                 opened.keeper.keep(self.text)
-            self._warn(f"{self.operator.port} is gone; saving writes it anew")
-        elif untouched or self.text == text:
-            opened.keeper.keep(text)
-            opened.ladder.submit(text, saved=True)
+            self._warn(f"{change.path} is gone; saving writes it anew")
+        elif untouched or self.text == change.text:
+            opened.keeper.keep(change.text)
+            opened.ladder.submit(change.text, saved=True)
 
-    def _cases_changed(self, path: str, text: str | None) -> None:
-        """A case file beside the operator came or went."""
-        cases = None if text is None else path
-        if cases is not None or path == str(sidecar(Path(self.operator.source))):
-            self.operator = msgspec.structs.replace(self.operator, cases=cases)
-
-    def _capture_soon(self) -> None:
-        if self._recapture_soon is None:
-            loop = asyncio.get_running_loop()
-            self._recapture_soon = loop.call_later(_GATHER, self._capture_now)
-
-    def _capture_now(self) -> None:
-        self._recapture_soon = None
-        if self._opened is not None and not self._closed:
-            self._opened.ladder.recapture(self.operator)
+    def _python_changed(self) -> None:
+        opened = self._require_opened()
+        self.operator = opened.following.operator
+        opened.ladder.recapture(self.operator)
 
     # ------------------------------------------------------------ events
 
     def _emit(self, event: Event) -> None:
         if isinstance(event, CaptureDone) and self._live:
-            self._watch_imports(event.report)
+            self._require_opened().following.set_imports(event.report.files)
         if isinstance(event, GenerationDone) and not self._settled_once:
             self._settled_once = True
             self._idle = asyncio.create_task(self._when_idle())
@@ -446,22 +393,15 @@ class Session:
         return self._opened
 
 
+@dataclass(frozen=True, slots=True)
 class _Opened:
     """What a started session consists of."""
 
-    def __init__(
-        self,
-        state: StateFolder,
-        store: Store,
-        keeper: PortKeeper,
-        ladder: Ladder,
-        watcher: Watcher,
-    ) -> None:
-        self.state = state
-        self.store = store
-        self.keeper = keeper
-        self.ladder = ladder
-        self.watcher = watcher
+    state: StateFolder
+    store: Store
+    keeper: PortKeeper
+    ladder: Ladder
+    following: Following
 
 
 def _on_this_loop(tell: Callable[[OSError], None]) -> Callable[[OSError], None]:
@@ -473,14 +413,6 @@ def _on_this_loop(tell: Callable[[OSError], None]) -> Callable[[OSError], None]:
             loop.call_soon_threadsafe(tell, error)
 
     return called
-
-
-def _read(path: str) -> bytes | None:
-    """What a file holds; None where it is not there or cannot be read."""
-    try:
-        return read_bytes(Path(path), what="the file")
-    except (FileNotFoundError, TileportError):
-        return None
 
 
 def _log_file(state: StateFolder) -> Path | None:

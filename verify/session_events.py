@@ -56,7 +56,10 @@ class StageChanged(msgspec.Struct, frozen=True):
 
 
 class GenerationDone(msgspec.Struct, frozen=True):
-    """All stages of the generation are done; `milliseconds` since it started."""
+    """All stages of the generation are done, but for those behind (the build).
+
+    `milliseconds` are counted from the change to here.
+    """
 
     generation: int
     milliseconds: float

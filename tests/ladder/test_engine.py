@@ -13,7 +13,8 @@ from tests.ladder.fakes import FakeServers, port_text, soon, source_text, write_
 from tileport.verify.compile.model import Diagnostic, DiagnosticSeverity, DiagnosticSource
 from tileport.verify.config import Config
 from tileport.verify.errors import ExitCode, TileportError
-from tileport.verify.ladder.engine import HEADLESS, LIVE, Ladder, Pace
+from tileport.verify.ladder.engine import Ladder
+from tileport.verify.ladder.passes import HEADLESS, LIVE, Pace
 from tileport.verify.ladder.stages import stages_until
 from tileport.verify.model import Place, Severity, StageState
 from tileport.verify.operator import Operator

@@ -18,7 +18,7 @@ import pytest
 from tests.ladder.fakes import FakeServers, port_text, soon, source_text, write_operator
 from tileport.verify.config import Config
 from tileport.verify.errors import TileportError
-from tileport.verify.ladder.engine import LIVE
+from tileport.verify.ladder.passes import LIVE
 from tileport.verify.model import Severity, StageState
 from tileport.verify.operator import Operator, resolve_operator
 from tileport.verify.session import PortMoved, Session

@@ -11,7 +11,7 @@ from tileport.verify.diff.model import Comparison, DiffVerdict
 from tileport.verify.ladder.climb import Outcome
 from tileport.verify.ladder.stages import StageSpec
 from tileport.verify.ladder.verdict import Verdict, count_findings, verdict_text
-from tileport.verify.model import Finding, Place, Severity, StageResult, StageState, Variant
+from tileport.verify.model import Finding, Kernel, Place, Severity, StageResult, StageState, Variant
 
 _DONE = frozenset({StageState.OK, StageState.FINDINGS})
 _STANDING = {
@@ -37,6 +37,8 @@ class Board:
         self.stages = stages
         self.generation = 0
         self.variants: tuple[Variant, ...] = ()
+        self.by_id: dict[str, Variant] = {}
+        self._kin: dict[Kernel, tuple[Variant, ...]] = {}
         self._cells: dict[tuple[str, str], _Cell] = {}
         #: What runs now, with what it says it is doing.
         self._running: dict[tuple[str, str], str] = {}
@@ -54,11 +56,20 @@ class Board:
     def set_variants(self, variants: tuple[Variant, ...]) -> None:
         """These variants and no others exist."""
         self.variants = variants
-        known = {variant.id for variant in variants} | {""}
+        self.by_id = {variant.id: variant for variant in variants}
+        kin: dict[Kernel, list[Variant]] = {}
+        for variant in variants:
+            kin.setdefault(variant.kernel, []).append(variant)
+        self._kin = {kernel: tuple(of_it) for kernel, of_it in kin.items()}
+        known = {*self.by_id, ""}
         for table in (self._cells, self._running, self._products):
             for key in [key for key in table if key[0] not in known]:
                 del table[key]
         self.revision += 1
+
+    def kin(self, variant: Variant) -> tuple[Variant, ...]:
+        """All variants of the same kernel, this one among them."""
+        return self._kin.get(variant.kernel, ())
 
     def run(self, variant: str, stage: str, doing: str = "") -> StageResult:
         """A stage began, or goes on with `doing`."""

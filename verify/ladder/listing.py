@@ -36,7 +36,7 @@ async def listing(
     Raises:
         TileportError: there is none, or no disassembler.
     """
-    known = next((v for v in ladder.board.variants if v.id == variant), None)
+    known = ladder.board.by_id.get(variant)
     if known is None:
         raise TileportError(f"no variant {variant}", where=ladder.operator.given)
     binding = ladder.binding(variant)
