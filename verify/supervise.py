@@ -86,14 +86,15 @@ def _exit_code(child: int) -> int | None:
         os.waitpid(ended.si_pid, 0)
 
 
-def kill_all(group: int) -> None:
-    """Kills a group at one stroke, then all other descendants of this process, until none is left.
+def kill_all(group: int | None = None) -> None:
+    """Kills every descendant of this process, until none is left; `group` at one stroke first.
 
     Needs `reap_descendants` before, so that what moved elsewhere is still a descendant.
     """
     while True:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
+        if group is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
         for pid in _descendants(os.getpid()):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

@@ -53,7 +53,7 @@ class UserFiles:
         self._files = {str(Path(file).resolve()) for file in files}
 
     def __contains__(self, file: str) -> bool:
-        if not os.path.isabs(file):  # `<string>`, or what a library made up
+        if not file.startswith(os.sep):  # `<string>`, or what a library made up
             return False
         path = _real(file)
         if path in self._files:

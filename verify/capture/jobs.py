@@ -10,19 +10,16 @@ import os
 import re
 import selectors
 import signal
-import socket
 import sys
 import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import msgspec
 
 from tileport.verify.capture import worker
 from tileport.verify.capture.faults import UserFiles
-from tileport.verify.capture.guard import ASK_WHERE, guard
 from tileport.verify.capture.outcome import Outcome
 from tileport.verify.capture.request import (
     CaseDone,
@@ -35,6 +32,7 @@ from tileport.verify.capture.request import (
 )
 from tileport.verify.model import Finding, Place, Severity
 from tileport.verify.safe_text import visible
+from tileport.verify.supervise import kill_all, reap_descendants
 
 #: Times another worker takes over, and how many of those after a hang.
 _TAKEOVERS = 8
@@ -45,6 +43,8 @@ _OUTPUT_KEPT = 64 * 1024
 _OUTPUT_LOGGED = 16 * 1024
 _FRAME_LIMIT = 64 * 1024 * 1024
 _READ_AT_ONCE = 1 << 20
+#: Seconds between looks at a worker whose end cannot be waited for.
+_POLL = 0.05
 
 _STACK_LINE = re.compile(r'^  File "(.+)", line (\d+) in ')
 
@@ -183,34 +183,40 @@ class Job:
 
 
 class Attempt:
-    """One worker under its guard, with the pipes to it."""
+    """One worker, with the pipes from it."""
 
     def __init__(self, task: worker.Task) -> None:
         self._task = task
         self.events, events = os.pipe()
         self.output, output = os.pipe()
-        self.control, control = socket.socketpair()
         self._data = bytearray()
         self._printed: deque[bytes] = deque()
         self._printed_size = 0
         self._decoder = msgspec.msgpack.Decoder(Event)
-
-        def work() -> NoReturn:
-            worker.run(task, events, output)
-
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
-        if pid == 0:
-            guard(control.fileno(), (events, output), work, worker.WHERE_SIGNAL)
+        server = os.getpid()
+        self.pid = os.fork()
+        if self.pid == 0:
+            worker.run(task, events, output, server)
+        # The worker does so itself as well; whoever is later finds it done.
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpgid(self.pid, self.pid)
         os.close(events)
         os.close(output)
-        control.close()
         os.set_blocking(self.events, False)
         os.set_blocking(self.output, False)
-        self.pid = pid
-        #: The pipes that can still bring something.
+        #: What can still bring something: the pipes, and a descriptor that tells its end.
         self.open = {self.events, self.output}
+        self._ended: int | None = None
+        with contextlib.suppress(OSError):  # a kernel without it: the end is polled for
+            self._ended = os.pidfd_open(self.pid)
+            self.open.add(self._ended)
+
+    @property
+    def polled(self) -> bool:
+        """Whether nothing but asking tells that the worker ended."""
+        return self._ended is None
 
     def read_events(self) -> list[Event]:
         """The events that have come since the last time."""
@@ -253,16 +259,20 @@ class Attempt:
 
     def ask_where(self) -> None:
         """Has the worker write its stack to its output."""
-        with contextlib.suppress(OSError):
-            self.control.send(ASK_WHERE)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, worker.WHERE_SIGNAL)
 
     def is_over(self) -> bool:
-        """Whether the guard is gone, and so the worker and all it started."""
+        """Whether the worker has ended."""
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def collect(self) -> int:
-        """Has all of it killed that is left; the worker's exit code."""
-        self.control.close()
+        """Kills the worker and its group, unless it ended; its exit code, 128 + a signal's number.
+
+        What left the group is killed when all tasks are through.
+        """
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
@@ -282,8 +292,9 @@ class Attempt:
 
     def log(self) -> None:
         """Writes the end of the output to the server's log, and lets go of the pipes."""
-        os.close(self.events)
-        os.close(self.output)
+        for descriptor in (self.events, self.output, self._ended):
+            if descriptor is not None:
+                os.close(descriptor)
         text = self.printed()[-_OUTPUT_LOGGED:]
         if text.strip():
             name = self._task.request.operator.name
@@ -292,7 +303,11 @@ class Attempt:
 
 
 def run_tasks(tasks: Sequence[worker.Task], parallel: int) -> list[Outcome]:
-    """Runs tasks, at most `parallel` at once; their outcomes in order."""
+    """Runs tasks, at most `parallel` at once; their outcomes in order.
+
+    Nothing that they started is left when it returns.
+    """
+    reap_descendants()
     jobs = [Job(task) for task in tasks]
     waiting = deque(jobs)
     running: set[Job] = set()
@@ -305,6 +320,7 @@ def run_tasks(tasks: Sequence[worker.Task], parallel: int) -> list[Outcome]:
             running.discard(job)
             waiting.appendleft(job)
         running = {job for job in running if job.attempt is not None}
+    kill_all()
     return [job.outcome for job in jobs]
 
 
@@ -315,9 +331,11 @@ def _step(running: set[Job]) -> list[Job]:
         for job in running:
             attempt = job.attempt
             assert attempt is not None
-            for descriptor in (*attempt.open, attempt.control.fileno()):
+            for descriptor in attempt.open:
                 selector.register(descriptor, selectors.EVENT_READ, job)
         timeout = min(job.deadline() for job in running) - time.monotonic()
+        if any(job.attempt is not None and job.attempt.polled for job in running):
+            timeout = min(timeout, _POLL)
         ready = {key.data for key, _ in selector.select(max(timeout, 0.0))}
     for job in list(running):
         attempt = job.attempt

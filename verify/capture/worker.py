@@ -42,6 +42,7 @@ from tileport.verify.capture.request import (
 )
 from tileport.verify.errors import ExitCode, TileportError
 from tileport.verify.model import Finding, Place, Severity
+from tileport.verify.supervise import die_with_parent
 
 LENGTH = struct.Struct(">I")
 #: Has the process write where it is, even if it hangs in C code.
@@ -82,15 +83,18 @@ class Reporter:
         self._descriptor = -1
 
 
-def run(task: Task, events: int, output: int) -> NoReturn:
+def run(task: Task, events: int, output: int, server: int) -> NoReturn:
     """Runs the task and ends the process; called right after the fork.
 
     Args:
         events: Write end of the pipe for events.
         output: Write end of the pipe for what the user's Python prints.
+        server: Process that forked this one; if it ends, so does this one.
     """
     leave = os._exit
     try:
+        os.setpgid(0, 0)
+        die_with_parent(server)
         reporter = _set_up(task, events, output)
         try:
             _Worker(task, reporter).run()
