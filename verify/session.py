@@ -80,7 +80,7 @@ class Session:
         self._source_text: str | None = None
         self._opened: _Opened | None = None
         self._idle: asyncio.Task[None] | None = None
-        self._settled_once = False
+        self._warmed = False
         self._closed = False
 
     # ------------------------------------------------------------ what is known
@@ -355,8 +355,7 @@ class Session:
     def _emit(self, event: Event) -> None:
         if isinstance(event, CaptureDone) and self._live:
             self._require_opened().following.set_imports(event.report.files)
-        if isinstance(event, GenerationDone) and not self._settled_once:
-            self._settled_once = True
+        if isinstance(event, GenerationDone) and (self._idle is None or self._idle.done()):
             self._idle = asyncio.create_task(self._when_idle())
         if self._closed:
             return
@@ -366,10 +365,11 @@ class Session:
             _LOG.exception("a listener failed at %s", type(event).__name__)
 
     async def _when_idle(self) -> None:
-        """What can wait until the first results are there."""
+        """What can wait until results are there."""
         opened = self._require_opened()
-        if self._live and self._servers is not None:
-            # Where the capture came from the cache, the server is not up yet.
+        if self._live and self._servers is not None and not self._warmed:
+            # Where the capture came from the cache, its server is not up yet.
+            self._warmed = True
             self._servers.warm(self._servers.capture)
 
         def pinned() -> set[str]:
