@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.port import support
 from tests.port.support import (
     array,
     bound,
@@ -18,7 +21,8 @@ from tests.port.support import (
     variant,
 )
 from tileport.verify.compile.model import TensorSpecialization
-from tileport.verify.model import Severity
+from tileport.verify.model import Hints, Severity
+from tileport.verify.port import bind, parse_port
 
 _TENSOR = "x: &Tensor<E, { [-1, -1] }>"
 
@@ -313,9 +317,36 @@ def test_a_constant_as_runtime_scalar_is_slow() -> None:
     assert binding.reference_parameters == ()
 
 
-def test_an_unfinished_signature_gives_no_findings_of_its_own() -> None:
-    from tileport.verify.port import bind, parse_port
+_SIGNATURE = (
+    "scale<E: ElementType, const TILE: i32, const S: [i32; 2]>(x: &Tensor<E, { [-1, TILE] }>, "
+    "y: &mut Tensor<E, S>, p: *mut E, n: i32, s: f32)"
+)
 
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_is_typed_can_be_held_against_a_variant(data: st.DataObject) -> None:
+    text = support.text(_SIGNATURE, above="/// tileport: p = x.ptr\n/// tileport: n = x.shape[0]")
+    start = data.draw(st.integers(text.index("///"), text.index("{\n        let")))
+    end = data.draw(st.integers(start, min(len(text), start + 30)))
+    new = data.draw(st.text("{}[]()<>,;:=-&*xypnsES1 \n", max_size=5))
+    file = parse_port(text[:start] + new + text[end:], "op.rs")
+    of = variant(
+        x=array(shape=(None, 64)),
+        y=array(rank=3),
+        s=scalar(),
+        TILE=constant(64),
+        S=pair(constant(8), constant(8)),
+        hints=Hints(occupancy=2),
+        folded={"G": "4"},
+    )
+    for entry in file.entries:
+        binding = bind(entry, file, of)
+        if binding.request is not None:
+            assert len(binding.request.tensors) <= len(entry.parameters)
+
+
+def test_an_unfinished_signature_gives_no_findings_of_its_own() -> None:
     file = parse_port(
         "#[cutile::module]\nmod m {\n#[cutile::entry()]\nfn scale<E: ElementType>(x: &Ten", "a.rs"
     )
