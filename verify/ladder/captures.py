@@ -9,7 +9,7 @@ import msgspec
 from tileport.verify.capture.inputs import hash_inputs
 from tileport.verify.capture.request import CaptureRequest, OperatorSource
 from tileport.verify.config import Config
-from tileport.verify.ladder.versions import program_fingerprint
+from tileport.verify.ladder.versions import fingerprint
 from tileport.verify.model import CaptureReport
 from tileport.verify.operator import Operator
 from tileport.verify.store import Store, result_key
@@ -60,7 +60,7 @@ def _key(request: CaptureRequest) -> str:
     plain = msgspec.structs.replace(request, blobs="", deadline=0.0)
     # A case that needs data may be captured on a GPU where there is one.
     gpu = [os.environ.get("CUDA_VISIBLE_DEVICES", ""), *filter(os.path.exists, _GPU_FILES)]
-    return result_key("capture", program_fingerprint(), plain, "\0".join(gpu))
+    return result_key("capture", fingerprint("capture"), plain, "\0".join(gpu))
 
 
 def request_for(

@@ -11,6 +11,7 @@ from tileport.verify.ladder.captures import find_capture, keep_capture, request_
 from tileport.verify.ladder.climb import failed
 from tileport.verify.ladder.recorded import with_recordings
 from tileport.verify.ladder.servers import Servers
+from tileport.verify.ladder.versions import read_fingerprints
 from tileport.verify.model import CaptureReport, StageResult, StageState
 from tileport.verify.operator import Operator
 from tileport.verify.store import Store
@@ -72,6 +73,7 @@ class Capturing:
         return report
 
     async def _report(self, *, fresh: bool) -> tuple[CaptureReport, bool]:
+        await asyncio.to_thread(read_fingerprints)
         targets = self._config.targets or await default_targets()
         request = request_for(self.operator, self._config, self._state, targets)
         report = None

@@ -25,7 +25,7 @@ from tileport.verify.errors import ExitCode, TileportError
 from tileport.verify.ladder.asking import Asking
 from tileport.verify.ladder.jobs import Rank
 from tileport.verify.ladder.servers import CargoChecking, PortServing
-from tileport.verify.ladder.versions import program_fingerprint
+from tileport.verify.ladder.versions import fingerprint
 from tileport.verify.model import Finding, Place, Severity, StageResult, StageState, Variant
 from tileport.verify.operator import Operator
 from tileport.verify.port import Binding, PortFile, bind
@@ -108,7 +108,7 @@ async def compile_port(
     request: CompileRequest, variant: str, server: PortServing, asking: Asking, rank: Rank
 ) -> Outcome[CompileResult]:
     """The port's Tile IR for one variant."""
-    key = result_key("compile", program_fingerprint(), request)
+    key = result_key("compile", fingerprint("compile"), request)
     try:
         compiled, taken, cached = await asking.get(
             key,
@@ -161,7 +161,7 @@ async def compare(
     request: DiffRequest, variant: str, server: PortServing, asking: Asking, rank: Rank
 ) -> Outcome[Comparison]:
     """Whether both sides mean the same, for one variant."""
-    key = result_key("diff", program_fingerprint(), request)
+    key = result_key("diff", fingerprint("diff"), request)
     try:
         comparison, taken, cached = await asking.get(
             key, Comparison, rank, lambda: server.diff(request)
@@ -196,7 +196,7 @@ class RustcMessages(msgspec.Struct, frozen=True):
 
 async def build(text: str, path: str, cargo: CargoChecking, store: Store) -> Outcome[RustcMessages]:
     """What rustc says of the port."""
-    key = result_key("build", program_fingerprint(), path, text)
+    key = result_key("build", fingerprint("build"), path, text)
     started = time.perf_counter()
     try:
         messages = store.result(key, RustcMessages)
