@@ -23,7 +23,7 @@ def finding(kind: str, line: int, file: str = "ops/op.rs") -> Finding:
 _TEXT = """\
 #[cutile::module]
 pub mod op {
-    // tileport: allow(hint-missing, hint-changed) because it was measured
+    // tileport: allow(hint-lost, hint-changed) because it was measured
     #[cutile::entry(optimization_hints = (sm_90 = (
         occupancy = 1,
     ),))]
@@ -68,7 +68,7 @@ def test_findings_of_another_file_or_without_a_place_are_not_allowed() -> None:
 
 def test_an_allow_nothing_needs_is_a_note_once_all_is_known() -> None:
     port = parse_port(_TEXT, "op.rs")
-    given = [finding("dtype-changed", 8), finding("hint-missing", 4)]
+    given = [finding("dtype-changed", 8), finding("hint-lost", 4)]
     assert len(apply_allows(given, port)) == 2
     unused = apply_allows(given, port, complete=True)[2:]
     assert [(f.kind, f.severity) for f in unused] == [("allow-unused", Severity.NOTE)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.port.support import array, bound, constant, kinds, only, port, row, scalar, variant
 from tileport.verify.model import Hints, Severity
 from tileport.verify.port import facts_of
+from tileport.verify.port import kinds as kinds_module
 
 _STATIC = {"x": "Static"}
 
@@ -51,13 +53,13 @@ def test_another_static_extent_is_wrong() -> None:
     assert finding.message == "x.shape[1] is 64 in Python and 32 in the port."
 
 
-@pytest.mark.parametrize(("extent", "severity"), [(64, Severity.NOTE), (32, Severity.WRONG)])
+@pytest.mark.parametrize(("extent", "severity"), [(64, Severity.UNSAFE), (32, Severity.WRONG)])
 def test_an_extent_that_is_static_in_rust_only_is_told(extent: int, severity: Severity) -> None:
     binding = bound(
         port(f"scale(x: &Tensor<f32, {{ [-1, {extent}] }}>)"),
         variant(x=array("f32", sample=(4, 64))),
     )
-    assert only(binding, "shape-fixed").severity is severity
+    assert only(binding, "shape-static").severity is severity
 
 
 def test_the_shape_of_an_output_says_nothing_of_the_array() -> None:
@@ -143,11 +145,11 @@ _HINTS = "optimization_hints = (sm_90 = (occupancy = 2,), default = (num_cta_in_
     [
         ("sm_90", Hints(occupancy=2), None),
         ("sm_90", Hints(occupancy=4), "hint-changed"),
-        ("sm_90", Hints(), "hint-added"),
-        ("sm_90", Hints(occupancy=2, num_worker_warps=8), "hint-missing"),
+        ("sm_90", Hints(), "hint-extra"),
+        ("sm_90", Hints(occupancy=2, num_worker_warps=8), "hint-lost"),
         ("sm_100", Hints(num_ctas=2), None),
-        ("sm_100", Hints(), "hint-added"),
-        ("sm_100", Hints(num_ctas=2, occupancy=1), "hint-missing"),
+        ("sm_100", Hints(), "hint-extra"),
+        ("sm_100", Hints(num_ctas=2, occupancy=1), "hint-lost"),
     ],
 )
 def test_hints_are_held_against_the_target(target: str, hints: Hints, expected: str | None) -> None:
@@ -186,7 +188,7 @@ def test_options_the_launcher_passes_are_compiled_with() -> None:
     assert binding.request is not None
     assert binding.request.options == {"occupancy": 4, "num_cta_in_cga": 2}
     elsewhere = bound(port("scale(x: f32)", above="/// tileport: launch sm_100 occupancy"), of)
-    assert kinds(elsewhere) == ["hint-missing", "hint-missing"]
+    assert kinds(elsewhere) == ["hint-lost", "hint-lost"]
 
 
 def test_an_option_the_launcher_passes_otherwise_is_changed() -> None:
@@ -202,12 +204,12 @@ def test_hints_python_cannot_set_are_told() -> None:
         port("scale(x: f32)", attribute="optimization_hints = (sm_90 = (max_divisibility = 4,),)"),
         variant(x=scalar()),
     )
-    assert "max_divisibility" in only(binding, "hint-added").message
+    assert "max_divisibility" in only(binding, "hint-extra").message
 
 
 def test_the_optimization_level_has_to_be_passed_by_the_launcher() -> None:
     of = variant(hints=Hints(opt_level=2), x=scalar())
-    assert kinds(bound(port("scale(x: f32)"), of)) == ["hint-missing"]
+    assert kinds(bound(port("scale(x: f32)"), of)) == ["hint-lost"]
     passed = bound(port("scale(x: f32)", above="/// tileport: launch opt_level"), of)
     assert kinds(passed) == []
     assert row(passed, "opt_level")[0] == "declared"
@@ -318,3 +320,12 @@ def test_facts_are_listed_where_there_is_no_port() -> None:
     ]
     assert {f.state for f in facts} == {"missing"}
     assert facts[0].python_line == 11
+
+
+def test_every_kind_of_finding_is_listed_with_its_meaning() -> None:
+    folder = Path(kinds_module.__file__).parent
+    text = "".join(path.read_text("utf-8") for path in folder.glob("*.py") if path.stem != "kinds")
+    made = set(re.findall(r'(?:kind=|find\(\s*|_error\(\s*|kind = )"([a-z]+-[a-z-]+)"', text))
+    made |= {"allow-without-reason", "line-unreadable"}
+    # A kind of mark, not of finding.
+    assert made - {"must-declare"} == set(kinds_module.KINDS)

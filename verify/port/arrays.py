@@ -157,8 +157,8 @@ def _declare_fixed(state: BindState, parameter: PortParameter, leaf: Leaf, exten
         else f"it is {extent.sample} here, and the port has {rust}"
     )
     state.find(
-        "shape-fixed",
-        Severity.NOTE if same else Severity.WRONG,
+        "shape-static",
+        Severity.UNSAFE if same else Severity.WRONG,
         f"Python reads {extent.key} at run time; {meaning}.",
         line=parameter.line,
         python=leaf.place,

@@ -50,11 +50,11 @@ def _declare_hint(
         return
     said = f"{rust_name} = {python}"
     if rust is None:
-        kind = "hint-missing"
+        kind = "hint-lost"
         message = f"Python sets {python_name} to {python} on {target}; the port does not."
         remedy = f"write `{target} = ({said},)` into optimization_hints"
     elif python is None:
-        kind = "hint-added"
+        kind = "hint-extra"
         message = f"The port sets {rust_name} on {target}; Python does not."
         remedy = "remove it"
     else:
@@ -99,7 +99,7 @@ def _declare_opt_level(state: BindState, launch: dict[str, int | None]) -> None:
         state.facts.settle("hint:opt_level", "declared", f"launch opt_level = {python}", line)
         return
     severity = state.find(
-        "hint-missing",
+        "hint-lost",
         Severity.SLOW,
         f"Python compiles with opt_level {python}; the port has no place for it but the launch.",
         line=line,
