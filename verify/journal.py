@@ -128,6 +128,7 @@ class UnsavedText:
         self, journal: Journal, trouble: Callable[[OSError], None] = lambda error: None
     ) -> None:
         self.path = journal.folder / "unsaved"
+        self._given_up = journal.folder / "given-up"
         self._trouble = trouble
         self._guard = threading.Condition()
         self._latest: Unsaved | None = None
@@ -139,10 +140,11 @@ class UnsavedText:
 
     def read(self) -> Unsaved | None:
         """What an earlier session left, or None."""
-        try:
-            return msgspec.json.decode(self.path.read_bytes(), type=Unsaved)
-        except (OSError, msgspec.MsgspecError):
-            return None
+        return _read_unsaved(self.path)
+
+    def given_up(self) -> Unsaved | None:
+        """What an earlier session gave up last, or None."""
+        return _read_unsaved(self._given_up)
 
     def keep(self, text: str, base: str | None, path: str) -> None:
         """Have `text` written; a later one may take its place before it is."""
@@ -154,15 +156,34 @@ class UnsavedText:
                 self._thread.start()
             self._guard.notify_all()
 
-    def clear(self) -> None:
-        """The text is in the port file, or not wanted: remove what is kept."""
+    def give_up(self) -> None:
+        """The text is not wanted: set it aside, where `given_up` of the next session finds it."""
         with self._guard:
-            self._latest = None
-            self._dirty = False
-            while self._busy:
-                self._guard.wait()
+            latest, dirty = self._latest, self._dirty
+            self._rest()
+            with contextlib.suppress(OSError):
+                if latest is not None and dirty:
+                    _write_unsaved(self.path, latest)
+                self.path.replace(self._given_up)
+
+    def clear(self) -> None:
+        """The text is in the port file, or in the journal: remove what is kept."""
+        with self._guard:
+            self._rest()
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
+
+    def clear_given_up(self) -> None:
+        """What was given up is in the journal: remove it."""
+        with contextlib.suppress(OSError):
+            self._given_up.unlink(missing_ok=True)
+
+    def _rest(self) -> None:
+        """Write nothing more of what was handed over, and wait for what is being written."""
+        self._latest = None
+        self._dirty = False
+        while self._busy:
+            self._guard.wait()
 
     def close(self) -> None:
         """Write what is not written yet and stop."""
@@ -193,6 +214,13 @@ class UnsavedText:
                 self._guard.notify_all()
                 if not self._closed:
                     self._guard.wait_for(lambda: self._closed, AUTOSAVE_PAUSE)
+
+
+def _read_unsaved(path: Path) -> Unsaved | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Unsaved)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def _write_unsaved(path: Path, unsaved: Unsaved) -> None:

@@ -115,33 +115,41 @@ class PortKeeper:
 
         self._journal = Journal(self._state, self._key, self._store)
         self._unsaved = UnsavedText(self._journal, trouble)
-        left = self._unsaved.read()
+        given_up, left = self._unsaved.given_up(), self._unsaved.read()
+        # Kept for good before anything that is typed takes the place of either.
+        if given_up is not None and self._remember(given_up.text):
+            self._unsaved.clear_given_up()
         if left is None or left.text == self.text:
             return
         moved = left.base != _hash(self.content)
         self._recovered = Recovered(text=left.text, when=left.when, moved=moved)
-        # Kept for good before anything that is typed takes its place.
         self._remember(left.text)
 
-    def _remember(self, text: str) -> None:
-        """Put text that might be given up into the journal."""
+    def _remember(self, text: str) -> bool:
+        """Put text that is given up, or might be, into the journal; whether it is there."""
         content = text.encode("utf-8", "surrogatepass")
         entries = self._journal.entries
         if entries and entries[-1].kind == "unsaved" and entries[-1].after == content_hash(content):
-            return
+            return True
         try:
             self._journal.record("unsaved", self.path, self.content, content)
         except OSError as error:
             self._told(f"the journal cannot be written ({error.strerror})")
+            return False
+        return True
 
     # ------------------------------------------------------------ text that is not saved
 
     def keep(self, text: str) -> None:
-        """Keep text that is typed until it is saved; a no-op where the file is not ours."""
+        """Keep text that is typed until it is saved; a no-op where the file is not ours.
+
+        The text of the file itself means that what was typed is given up: it goes to the journal
+        when the next session opens.
+        """
         if self._unsaved is None:
             return
         if text == self.text:
-            self._unsaved.clear()
+            self._unsaved.give_up()
         else:
             self._unsaved.keep(text, _hash(self.content), self.path)
 

@@ -203,6 +203,8 @@ class Session:
         Raises:
             TileportError: the port or the source cannot be read, or there is no place for state.
         """
+        if self._closed:
+            raise TileportError("the session was closed")
         state = open_state(self.operator.workspace)
         if state.notice:
             self._say(Severity.NOTE, state.notice)

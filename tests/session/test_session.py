@@ -403,12 +403,30 @@ async def test_closing_keeps_what_is_unsaved(bench: Bench) -> None:
     assert (await bench.open()).recovered() is None
 
 
-async def test_going_back_to_the_saved_text_leaves_nothing_to_recover(bench: Bench) -> None:
+async def test_text_that_is_given_up_is_not_offered_and_in_the_journal(bench: Bench) -> None:
     session = await bench.open()
     session.submit(TWO)
     session.submit(ONE)
     await session.close()
-    assert (await bench.open()).recovered() is None
+    again = await bench.open()
+    assert again.recovered() is None
+    journal = next((bench.port.parent / ".tileport" / "sessions").glob("*/journal.jsonl"))
+    entries = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [entry["kind"] for entry in entries] == ["unsaved"]
+    blob = bench.port.parent / ".tileport" / "blobs" / entries[0]["after"]
+    assert blob.read_text() == TWO
+
+
+async def test_a_save_leaves_nothing_to_recover_or_to_remember(bench: Bench) -> None:
+    session = await bench.open()
+    session.submit(TWO)
+    await asyncio.sleep(0.15)
+    await session.save(TWO)
+    await session.close()
+    again = await bench.open()
+    assert again.recovered() is None
+    folder = next((bench.port.parent / ".tileport" / "sessions").iterdir())
+    assert [path.name for path in folder.iterdir()] == ["journal.jsonl"]
 
 
 # ---------------------------------------------------------------- files that come and go
