@@ -94,7 +94,8 @@ class DiffRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `reference_parameters` and `port_parameters` name the flattened entry parameters of each side
     in order (`q.ptr`, `q.shape[0]`, `const:GROUP`); `constants` are the Python values of the
-    `const:` ones. `python_source` and `rust_source` are the files places are given in.
+    `const:` ones. `alias_groups` are those of the launch by array name: arrays that share none do
+    not overlap. `python_source` and `rust_source` are the files places are given in.
     """
 
     reference: bytes
@@ -103,5 +104,6 @@ class DiffRequest(msgspec.Struct, frozen=True, kw_only=True):
     reference_parameters: tuple[str, ...]
     port_parameters: tuple[str, ...]
     constants: dict[str, int | float | bool] = {}
+    alias_groups: dict[str, tuple[str, ...]] = {}
     python_source: str
     rust_source: str

@@ -13,7 +13,7 @@ from tileport.verify.ladder.asking import Asking
 from tileport.verify.ladder.climb import Outcome
 from tileport.verify.ladder.servers import PortServing
 from tileport.verify.ladder.stages import StageSpec
-from tileport.verify.model import StageResult, StageState, Variant
+from tileport.verify.model import ArraySpec, ListSpec, StageResult, StageState, Variant
 from tileport.verify.operator import Operator
 from tileport.verify.port import Binding, PortFile
 from tileport.verify.store import Store
@@ -150,6 +150,11 @@ class Route:
             reference_parameters=binding.reference_parameters,
             port_parameters=binding.port_parameters,
             constants=binding.constants,
+            alias_groups={
+                parameter.name: parameter.spec.alias_groups
+                for parameter in variant.parameters
+                if isinstance(parameter.spec, ArraySpec | ListSpec)
+            },
             python_source=variant.kernel.place.file,
             rust_source=self._operator.port,
         )
