@@ -50,7 +50,7 @@ def declare_array(state: BindState, parameter: PortParameter, leaf: Leaf, spec: 
 
 def declare_shape(state: BindState, parameter: PortParameter, leaf: Leaf, spec: ArraySpec) -> None:
     """Extents of a tensor: static in Python and in Rust, in one of them, or in neither."""
-    static = _static_extents(state, parameter)
+    static = static_extents(state, parameter)
     if static is None:
         return
     written = parameter.shape or (parameter.shape_generic,) * len(static)
@@ -66,7 +66,7 @@ def declare_shape(state: BindState, parameter: PortParameter, leaf: Leaf, spec: 
     _check_order(state, parameter, leaf, "stride", strides)
 
 
-def _static_extents(state: BindState, parameter: PortParameter) -> list[int | None] | None:
+def static_extents(state: BindState, parameter: PortParameter) -> list[int | None] | None:
     """The extents the type of a tensor fixes; None for each that is dynamic."""
     if parameter.shape is None:
         values = state.generics.get(parameter.shape_generic)
@@ -172,10 +172,12 @@ def _declare_fixed(state: BindState, parameter: PortParameter, leaf: Leaf, exten
 def _check_order(
     state: BindState, parameter: PortParameter, leaf: Leaf, part: str, dynamic: list[int]
 ) -> None:
-    """cutile 0.5.0 gives the n-th dynamic extent the divisibility of dimension n.
+    """Tells where cutile's own launcher would put a divisibility on the wrong dimension.
 
-    Its entry generator counts dynamic dimensions where its launcher counts all of them, so with a
-    static dimension in front of a dynamic one the fact is put on the wrong one, silently.
+    The entry generator of cutile 0.5.0 counts dynamic dimensions where its launcher counts all of
+    them, so with a static dimension, or a stride of 1, in front of a dynamic one the fact goes to
+    the wrong one, silently. What tileport compiles and builds has the facts where they belong
+    (see `parameters`), so this is about launching the port through cutile's own host code.
     """
     spec = leaf.spec
     assert isinstance(spec, ArraySpec)
@@ -186,20 +188,19 @@ def _check_order(
             continue
         unsafe = own % given != 0
         meaning = (
-            f"is promised to be divisible by {given}, which only {leaf.name}.{part}[{count}] is"
+            f"would be promised to be divisible by {given}, as {leaf.name}.{part}[{count}] is"
             if unsafe
-            else f"is not known to be divisible by {own}"
+            else f"would not be known to be divisible by {own}"
         )
-        severity = state.find(
+        state.find(
             "divisibility-shifted",
-            Severity.UNSAFE if unsafe else Severity.SLOW,
-            f"cutile 0.5.0 mixes up the dimensions of {leaf.name}: {part}[{at}] {meaning}.",
+            Severity.UNSAFE if unsafe else Severity.NOTE,
+            f"Launched through cutile's own host code, {leaf.name}.{part}[{at}] {meaning}: "
+            "cutile 0.5.0 mixes up dimensions.",
             line=parameter.line,
             python=leaf.place,
             reference=f"{part}[{at}] divisible by {own}",
             port=f"divisible by {given}",
-            remedy="keep dimensions dynamic up to the last dynamic one",
+            remedy="launch it with what tileport builds, or keep dimensions dynamic up to the "
+            "last dynamic one",
         )
-        written = parameter.rust_type
-        key = f"{leaf.name}.{part}[{at}]"
-        state.facts.settle(key, "contradicted", written, parameter.line, severity)

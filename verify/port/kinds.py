@@ -36,7 +36,7 @@ KINDS: Mapping[str, str] = {
     "shape-static": "an extent is fixed that Python reads at run time",
     "shape-changed": "an extent is fixed to another value",
     "stride-not-static": "a stride that Python fixed is read at run time",
-    "divisibility-shifted": "cutile puts a divisibility on another dimension",
+    "divisibility-shifted": "cutile's own launcher would put a divisibility on another dimension",
     "hint-lost": "a compiler option of Python is not given",
     "hint-extra": "a compiler option is given that Python does not give",
     "hint-changed": "a compiler option has another value",

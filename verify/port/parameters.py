@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileport.verify.compile.model import TensorSpecialization
 from tileport.verify.model import ArraySpec, ConstantSpec, ListSpec, ScalarSpec, Severity
-from tileport.verify.port.arrays import declare_array, declare_shape
+from tileport.verify.port.arrays import declare_array, declare_shape, static_extents
 from tileport.verify.port.dtypes import RUST_ELEMENTS
 from tileport.verify.port.generics import element_of, parameter_target
 from tileport.verify.port.model import PortParameter
@@ -46,7 +46,8 @@ def _tensor(state: BindState, parameter: PortParameter, target: Target | None) -
             *(f"{name}.partition_shape[{at}]" for at in range(rank)),
             *(f"{name}.partition_stride[{at}]" for at in range(rank)),
         ]
-    state.tensors.append(_specialization(parameter.name, spec, rank))
+    static = static_extents(state, parameter) if parameter.kind == "tensor" else None
+    state.tensors.append(_specialization(parameter.name, spec, rank, static))
     if leaf is not None and spec is not None and spec.rank == rank:
         declare_array(state, parameter, leaf, spec)
         declare_shape(state, parameter, leaf, spec)
@@ -59,32 +60,49 @@ def _rank(state: BindState, parameter: PortParameter) -> int:
     return len(values) if values is not None else 0
 
 
-def _specialization(name: str, spec: ArraySpec | None, rank: int) -> TensorSpecialization:
-    """What cutile's launcher would find in the array, as far as Python recorded it."""
+def _specialization(
+    name: str, spec: ArraySpec | None, rank: int, static: list[int | None] | None
+) -> TensorSpecialization:
+    """What cutile's launcher would find in the array, as far as Python recorded it.
 
-    def known(values: tuple[int, ...], at: int) -> int:
-        return values[at] if at < len(values) else 1
+    Divisibilities are put where cutile 0.5.0 reads them: its entry generator takes the n-th value
+    for the n-th dynamic dimension, not for dimension n (kernel_entry_generator.rs). So what is
+    compiled has Python's facts on the right dimensions; that cutile's own launcher, which counts
+    all dimensions, would not put them there is the finding `divisibility-shifted`.
 
-    if spec is None:
+    Args:
+        name: Of the Rust parameter.
+        spec: Of the array, None where the parameter stands for none.
+        rank: Of the Rust parameter.
+        static: The extents its view has by type; None for all dynamic.
+    """
+    if spec is None or spec.rank != rank:
         return TensorSpecialization(
             name=name,
             strides=(-1,) * rank,
             shape_div=(1,) * rank,
             stride_div=(1,) * rank,
-            base_div=1,
+            base_div=spec.base_divisible_by if spec is not None else 1,
             stride_one=(False,) * rank,
-            disjoint=True,
+            disjoint=spec is None or not spec.may_alias_internally,
         )
-    ones = tuple(at < spec.rank and spec.stride_constant[at] == 1 for at in range(rank))
+    ones = tuple(stride == 1 for stride in spec.stride_constant)
+    extents = static if static is not None else [None] * rank
     return TensorSpecialization(
         name=name,
         strides=tuple(1 if one else -1 for one in ones),
-        shape_div=tuple(known(spec.shape_divisible_by, at) for at in range(rank)),
-        stride_div=tuple(known(spec.stride_divisible_by, at) for at in range(rank)),
+        shape_div=_as_read(spec.shape_divisible_by, [each is None for each in extents]),
+        stride_div=_as_read(spec.stride_divisible_by, [not one for one in ones]),
         base_div=spec.base_divisible_by,
         stride_one=ones,
         disjoint=not spec.may_alias_internally,
     )
+
+
+def _as_read(divisors: tuple[int, ...], dynamic: list[bool]) -> tuple[int, ...]:
+    """The divisors of dynamic dimensions first, in order, and 1 for the rest."""
+    first = [divisor for divisor, is_dynamic in zip(divisors, dynamic, strict=True) if is_dynamic]
+    return (*first, *(1,) * (len(divisors) - len(first)))
 
 
 def _check_rank(
