@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tileport.tui.widgets.code_area import GutterMark
-from tileport.verify.model import Finding
+from tileport.verify.model import Finding, Severity
 
 if TYPE_CHECKING:
     from tileport.tui.session_like import SessionLike
-
-
-class Mark(NamedTuple):
-    """What a specialization fixes at one line: `kind` is declared, implicit or missing."""
-
-    line: int
-    kind: str
-
+    from tileport.verify.model import Variant
+    from tileport.verify.port import Mark, PortFile
 
 _SYMBOLS = {
+    "must-declare": ("mark.missing", "\u25c7"),
     "declared": ("mark.declared", "\u25c6"),
     "implicit": ("mark.implicit", "\u25c7"),
-    "missing": ("mark.missing", "\u25c7"),
 }
-_ORDER = ("missing", "declared", "implicit")
+#: Of several marks on one line the first of these is shown.
+_ORDER = tuple(_SYMBOLS)
+#: Texts longer than this many characters are not read for marks, which would be felt in typing.
+_MOST = 400_000
 
 
 def gutter(
@@ -40,14 +38,14 @@ def gutter(
         row_of: The row of the pane for a line.
     """
     rows: dict[int, GutterMark] = {}
-    worst: dict[int, int] = {}
+    worst: dict[int, Severity] = {}
     for line, finding in findings:
         if finding.allowed is not None or line <= 0:
             continue
         row = row_of(line)
         severity = finding.severity
-        if severity.rank < worst.get(row, len(_ORDER) + 1):
-            worst[row] = severity.rank
+        if row not in worst or severity.rank < worst[row].rank:
+            worst[row] = severity
             rows[row] = GutterMark(f"severity.{severity.value}", severity.letter)
     for mark in sorted(marks, key=lambda m: -_ORDER.index(m.kind)):
         style, symbol = _SYMBOLS[mark.kind]
@@ -56,18 +54,29 @@ def gutter(
     return rows
 
 
-def specialization_marks(session: SessionLike) -> tuple[list[Mark], list[Mark]]:
-    """Marks of the Python source and of the Rust port for the variant in view."""
-    python: list[Mark] = []
-    rust: list[Mark] = []
-    variant = next((v for v in session.variants if v.id == session.view), None)
-    if variant is None:
-        return python, rust
-    for fact in session.facts(variant.id):
-        if fact.line:
-            kinds = {"declared": "declared", "inferred": "implicit"}
-            rust.append(Mark(fact.line, kinds.get(fact.state, "missing")))
-    for parameter in variant.parameters:
-        kind = "declared" if parameter.annotation else "implicit"
-        python.append(Mark(parameter.place.line, kind))
-    return python, rust
+def of_python(variant: Variant, source: str) -> Sequence[Mark]:
+    """Marks of the Python source for a variant."""
+    return _python_marks(source, variant) if len(source) <= _MOST else ()
+
+
+def of_rust(session: SessionLike, variant: Variant, text: str) -> Sequence[Mark]:
+    """Marks of the Rust text that the facts of the variant are about."""
+    from tileport.verify.port import rust_marks  # noqa: PLC0415  # after the first paint
+
+    entries = _read(text).entries if len(text) <= _MOST else ()
+    entry = next((e for e in entries if e.kernel == variant.kernel.name), None)
+    return rust_marks(entry, session.facts(variant.id))
+
+
+@lru_cache(maxsize=8)
+def _python_marks(source: str, variant: Variant) -> tuple[Mark, ...]:
+    from tileport.verify.port import python_marks  # noqa: PLC0415  # after the first paint
+
+    return python_marks(source, variant)
+
+
+@lru_cache(maxsize=2)
+def _read(text: str) -> PortFile:
+    from tileport.verify.port import parse_port  # noqa: PLC0415  # after the first paint
+
+    return parse_port(text, "")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tileport.tui import keymap, view
 from tileport.tui.actions import Place
 from tileport.tui.layout import Layout
-from tileport.tui.marks import gutter, specialization_marks
+from tileport.tui.marks import gutter, of_python, of_rust
 from tileport.tui.text.irview import IRRow, canonical_rows
 from tileport.tui.text.parts import Line, Parts
 from tileport.verify.model import Finding, StageState
@@ -16,6 +17,7 @@ from tileport.verify.safe_text import one_line
 
 if TYPE_CHECKING:
     from tileport.tui.screens.board import Board
+    from tileport.verify.port import Mark
 
 
 class Painter:
@@ -157,7 +159,13 @@ class Painter:
             return
         screen.links.set_texts(screen.judged_lines(), screen.editor.lines)
         found = session.findings(stale=True)
-        python, rust = specialization_marks(session)
+        variant = view.variant_in_view(session)
+        python: Sequence[Mark] = ()
+        rust: Sequence[Mark] = ()
+        if variant is not None:
+            if _is(variant.kernel.place.file, screen.source_path):
+                python = of_python(variant, screen.source.text)
+            rust = of_rust(session, variant, screen.judged)
         here = screen.source_path
         in_python = [(f.python.line, f) for f in found if f.python and _is(f.python.file, here)]
         in_rust = [(f.rust.line, f) for f in found if f.rust]

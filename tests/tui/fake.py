@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -28,6 +27,7 @@ from tileport.verify.model import (
     Variant,
 )
 from tileport.verify.operator import Operator
+from tileport.verify.port import FactRow
 from tileport.verify.session import PortMoved, Recovered
 
 PYTHON = '''\
@@ -78,17 +78,10 @@ pub mod softmax {
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class Fact:
-    """As `tileport.verify.port.FactRow`."""
-
-    parameter: str
-    fact: str
-    origin: str
-    declared_as: str
-    line: int | None
-    state: str
-    severity: Severity | None
+def fact(*values) -> FactRow:
+    """A fact by position: parameter, fact, origin, declared as, line, state, severity."""
+    names = ("parameter", "fact", "origin", "declared_as", "line", "state", "severity")
+    return FactRow(**dict(zip(names, values, strict=True)))
 
 
 def line_of(text: str, part: str) -> int:
@@ -160,12 +153,12 @@ VARIANTS = tuple(
 )
 
 
-def facts() -> tuple[Fact, ...]:
+def facts() -> tuple[FactRow, ...]:
     x = line_of(RUST, "x: &Tensor")
     n = line_of(RUST, "const TILE_N")
     entry = line_of(RUST, "cutile::entry")
     return (
-        Fact(
+        fact(
             "x",
             "f16, rank 2, strides [?, 1]",
             "the launch",
@@ -174,12 +167,12 @@ def facts() -> tuple[Fact, ...]:
             "declared",
             None,
         ),
-        Fact(
+        fact(
             "x.base", "divisible by 16", "the launch", "from the launcher", None, "inferred", None
         ),
-        Fact("x.stride0", "divisible by 8", "the launch", "", x, "missing", Severity.SLOW),
-        Fact("TILE_N", "1024", "ct.Constant", "const TILE_N: i32", n, "declared", None),
-        Fact(
+        fact("x.stride0", "divisible by 8", "the launch", "", x, "missing", Severity.SLOW),
+        fact("TILE_N", "1024", "ct.Constant", "const TILE_N: i32", n, "declared", None),
+        fact(
             "GROUP",
             "4 (module global)",
             "py 6",
@@ -188,7 +181,7 @@ def facts() -> tuple[Fact, ...]:
             "declared",
             None,
         ),
-        Fact("occupancy", "2", "@ct.kernel", "sm_90 = 2", entry, "declared", None),
+        fact("occupancy", "2", "@ct.kernel", "sm_90 = 2", entry, "declared", None),
     )
 
 
@@ -363,7 +356,7 @@ class FakeSession:
         self._results: dict[tuple[str, str], StageResult] = {}
         self._findings: tuple[Finding, ...] = ()
         self._made: tuple[object, Comparison] | None = None
-        self.fact_rows: tuple[Fact, ...] = facts()
+        self.fact_rows: tuple[FactRow, ...] = facts()
 
     # ------------------------------------------------------------ what is known
 
@@ -436,7 +429,7 @@ class FakeSession:
             self._made = (key, comparison(seen))
         return self._made[1]
 
-    def facts(self, variant: str) -> tuple[Fact, ...]:
+    def facts(self, variant: str) -> tuple[FactRow, ...]:
         return self.fact_rows if self.report else ()
 
     async def ir(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from textual import events, on, work
@@ -19,6 +18,7 @@ from tileport.tui.answers import Answer
 from tileport.tui.desk import Desk
 from tileport.tui.files import Opened, open_text
 from tileport.tui.finder import Finder
+from tileport.tui.guide import Guide
 from tileport.tui.layout import Layout, choose_layout, findings_height
 from tileport.tui.links import Links
 from tileport.tui.messages import Feed, SessionTold
@@ -100,6 +100,7 @@ class Board(Screen[None]):
         self.links = Links()
         self.painter = Painter(self)
         self.finder = Finder()
+        self.guide = Guide(self)
         self.layout_now = Layout.WIDE
         self.pane_index = 1
         self.entries: list[view.Entry] = []
@@ -110,7 +111,8 @@ class Board(Screen[None]):
         self.source_path = operator.source
         self.source_note: Parts = ()
         self.ir_mode: IRMode = "canonical"
-        self._judged = ""
+        #: The Rust text that the results are about.
+        self.judged = ""
         self._resting: Timer | None = None
         self._notice_timer: Timer | None = None
         for binding in keymap.bindings(Place.LIVE):
@@ -199,7 +201,7 @@ class Board(Screen[None]):
         match event:
             case told.CaptureDone():
                 self.trouble = ""
-                self._follow_view()
+                self.guide.follow_view(untouched=True)
             case told.CaptureFailed():
                 self.trouble = event.line
             case told.GenerationStarted():
@@ -208,9 +210,9 @@ class Board(Screen[None]):
                     del self.desk.generations[old]
             case told.StageChanged():
                 if event.result.stage in {"compile", "diff"} and event.result.milliseconds:
-                    self._judged = self.desk.generations.get(event.generation, self._judged)
+                    self.judged = self.desk.generations.get(event.generation, self.judged)
             case told.GenerationDone():
-                self._judged = self.desk.generations.get(event.generation, self._judged)
+                self.judged = self.desk.generations.get(event.generation, self.judged)
                 if self.ir_mode != "canonical":
                     self.load_raw()
             case told.FileChanged(role="port"):
@@ -218,7 +220,7 @@ class Board(Screen[None]):
                 self._port_changed(event.text)
             case told.FileChanged(role="source"):
                 if event.path == self.source_path and event.text is not None:
-                    self._show_source(event.path)
+                    self.guide.show_source(event.path)
             case told.Notice():
                 self.say(event.text, event.severity)
             case _:
@@ -233,7 +235,7 @@ class Board(Screen[None]):
 
     def judged_lines(self) -> list[str]:
         """The lines of the Rust text the results are about."""
-        return self._judged.split(self.editor.code.newline)
+        return self.judged.split(self.editor.code.newline)
 
     # ------------------------------------------------------------ what the desk and others ask
 
@@ -316,25 +318,15 @@ class Board(Screen[None]):
     @on(TextArea.SelectionChanged)
     def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
         if event.text_area is self.focused:
-            self._follow(event.text_area)
+            self.guide.follow(event.text_area)
 
     @on(RowList.Moved)
     def _row_moved(self, event: RowList.Moved) -> None:
         if event.rows is self.findings:
             self.painter.detail()
-            self.go_to_chosen()
+            self.guide.go_to_chosen()
         elif event.rows is self.focused:
-            self._follow(event.rows)
-
-    def _follow(self, pane: object) -> None:
-        """Light up the lines that belong to the cursor's, and bring one into view."""
-        self.painter.links()
-        for area in (self.source, self.editor):
-            if area is not pane and area.linked and not area.shows_any(area.linked):
-                area.reveal(min(area.linked))
-        rows = self.ir_pane.linked
-        if self.ir_pane is not pane and rows and not self.ir_pane.shows_any(rows):
-            self.ir_pane.reveal(min(rows), center=True)
+            self.guide.follow(event.rows)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Titles, keys and links follow the focus."""
@@ -350,63 +342,6 @@ class Board(Screen[None]):
         self.painter.titles()
         self.painter.keys()
 
-    # ------------------------------------------------------------ places
-
-    def go_to_chosen(self) -> None:
-        """All panes go to the place of the chosen finding."""
-        entry = self.chosen
-        if entry is None or entry.finding is None or self.session is None:
-            return
-        finding = entry.finding
-        if finding.variants and self.session.view not in finding.variants:
-            self.session.look_at(finding.variants[0])
-            self._follow_view()
-            self.painter.all()
-        if finding.python is not None and finding.python.line:
-            path = resolve(finding.python.file, self.operator)
-            if path != self.source_path:
-                self._show_source(path)
-            self.source.go_to(finding.python.line - 1, max(0, finding.python.column - 1))
-        if finding.rust is not None and finding.rust.line:
-            row = self.links.rust_row(finding.rust.line)
-            self.editor.go_to(row, max(0, finding.rust.column - 1))
-        comparison = self.session.comparison(self.session.view)
-        rows = self.links.ir_rows_of(finding, comparison)
-        if rows and self.ir_mode == "canonical":
-            self.ir_pane.move_to(rows[0], tell=False, center=True)
-        self.painter.links()
-
-    def _show_source(self, path: str) -> None:
-        opened = open_text(path)
-        if opened.text is None:
-            self.source_note = [("deleted on disk", "ui.notice")]
-            return
-        row = self.source.cursor_location[0] if path == self.source_path else 0
-        self.source_path = path
-        self.source_note = [(opened.problem, "ui.notice")] if opened.problem else []
-        if opened.text != self.source.text:
-            self.source.show_text(opened.text)
-            self.source.go_to(row)
-
-    def _follow_view(self) -> None:
-        """The source pane shows the kernel of the variant in view."""
-        if self.session is None:
-            return
-        variant = view.variant_in_view(self.session)
-        if variant is None:
-            return
-        path = resolve(variant.kernel.place.file, self.operator)
-        line = variant.kernel.place.line
-        end = variant.kernel.end_line
-        if path != self.source_path:
-            self._show_source(path)
-        if self.focused is not self.source and not (
-            line <= self.source.cursor_location[0] + 1 <= end
-        ):
-            self.source.go_to(line - 1)
-        if self.ir_mode != "canonical":
-            self.load_raw()
-
     @work(exclusive=True, group="raw")
     async def load_raw(self) -> None:
         """Show the raw IR of one side; what there is not is said in its place."""
@@ -414,7 +349,7 @@ class Board(Screen[None]):
         if session is None or mode == "canonical":
             return
         try:
-            rows = raw_rows(await session.ir(session.view, mode))
+            rows = raw_rows(await session.ir(session.view, mode), mode)
             empty = ""
         except TileportError as error:
             rows, empty = [], error.line()
@@ -456,9 +391,3 @@ class Board(Screen[None]):
         self._arrange()
         self.panes[index].focus()
         self.painter.titles()
-
-
-def resolve(file: str, operator: Operator) -> str:
-    """The path of a file named in a place: as it is, or from the workspace root."""
-    path = Path(file)
-    return str(path if path.is_absolute() else Path(operator.workspace) / path)

@@ -86,7 +86,7 @@ class LiveScreen(Board):
         if trouble:
             self.say(trouble, Severity.SLOW)
         if python:
-            self._show_source(path)
+            self.guide.show_source(path)
 
     # ------------------------------------------------------------ findings and variants
 
@@ -101,7 +101,7 @@ class LiveScreen(Board):
         self._visited = True
         self.findings.move_to(at, tell=False)
         self.painter.detail()
-        self.go_to_chosen()
+        self.guide.go_to_chosen()
 
     def action_explain(self) -> None:
         """The chosen finding in full."""
@@ -119,7 +119,7 @@ class LiveScreen(Board):
     @on(RowList.Chosen, "#findings")
     def _finding_chosen(self) -> None:
         """Enter on a finding goes to its place and into the editor."""
-        self.go_to_chosen()
+        self.guide.go_to_chosen()
         if self.chosen is not None and self.chosen.finding is not None:
             self.show_pane(1)
 
@@ -141,7 +141,7 @@ class LiveScreen(Board):
         chosen = await self.app.push_screen_wait(later.variants(self.session))
         if chosen:
             self.session.look_at(chosen)
-            self._follow_view()
+            self.guide.follow_view()
             self.painter.all()
 
     @work(group="screen", exclusive=True)

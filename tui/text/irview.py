@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from tileport.tui.text.parts import Line, Part
+from tileport.tui.text.parts import Line, Part, Parts
 from tileport.verify.diff.model import Comparison, DiffRow, RowKind
+from tileport.verify.ir.text_locations import Locations
 from tileport.verify.safe_text import one_line, visible
 
 _LINE = 5
-_RAW_LOCATION = re.compile(r"\s+loc\(.*\)\s*$")
+_RAW_LOCATION = re.compile(r"\s+loc\((.*)\)(\s*\{)?\s*$")
 
 
 class IRRow(NamedTuple):
@@ -44,16 +45,26 @@ def canonical_rows(comparison: Comparison) -> list[IRRow]:
     ]
 
 
-def raw_rows(text: str) -> list[IRRow]:
-    """The lines of one side's IR as the disassembler prints it; locations are dimmed."""
+def raw_rows(text: str, side: Literal["reference", "port"]) -> list[IRRow]:
+    """One side's IR as the disassembler prints it, with source lines in place of locations."""
+    lines = text.split("\n")
+    table = Locations(line for line in lines if line.startswith("#"))
     rows: list[IRRow] = []
-    for line in visible(text).split("\n"):
-        location = _RAW_LOCATION.search(line)
-        if location:
-            body, tail = line[: location.start()], location.group().rstrip()
-            rows.append(IRRow(Line([(" " + body, "diff.same"), (tail, "ui.faint")])))
-        else:
-            rows.append(IRRow(Line([(" " + line, "diff.same")])))
+    before = 0
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        found = _RAW_LOCATION.search(line)
+        chain = table.chain(found[1]) if found else ()
+        at = chain[0].line if chain else 0
+        body = line[: found.start()] + (found[2] or "") if found else line
+        number = str(at) if at and at != before else ""
+        parts: Parts = [(f"{number:>{_LINE}}  ", "ui.line_number"), (visible(body), "diff.same")]
+        python, rust = (at, 0) if side == "reference" else (0, at)
+        rows.append(IRRow(Line(parts), python, rust))
+        before = at or before
+    while rows and not rows[-1].line.parts[1][0].strip():
+        rows.pop()
     return rows
 
 
