@@ -55,7 +55,11 @@ async def settled(
     until: str | None = None,
     progress: Progress | None = None,
 ) -> AsyncIterator[Session]:
-    """A session of one check, all its stages done."""
+    """A session of one check, all its stages done.
+
+    Raises:
+        TileportError: the operator cannot be captured.
+    """
 
     def notify(event: Event) -> None:
         if progress is not None and isinstance(event, StageChanged):
@@ -69,6 +73,10 @@ async def settled(
     try:
         await session.start()
         await session.settle()
+        capture = session.result("", "capture")
+        if capture is not None and capture.state is StageState.FAILED:
+            # Nothing below can be said of an operator that cannot be captured.
+            raise TileportError(capture.reason, code=ExitCode(capture.exit_code))
         yield session
     finally:
         if progress is not None:
@@ -147,10 +155,14 @@ def operator_report(
 
     With `strict` a variant that is the same only under an assumption counts as a finding.
     """
-    faults = {r.reason: _stage_fault(session, r) for r in unfinished(session)}
+    failures = unfinished(session)
+    faults = {r.reason: _stage_fault(session, r) for r in failures}
     findings = (*faults.values(), *session.findings())
     reached = any(f.allowed is None and f.severity.at_least(threshold) for f in findings)
     reached = reached or (strict and session.verdict().same_if > 0)
+    code = max((r.exit_code for r in failures), default=int(ExitCode.CLEAN))
+    if not code and reached:
+        code = int(ExitCode.FINDINGS)
     return OperatorReport(
         operator=session.operator.given,
         source=session.operator.source,
@@ -162,7 +174,7 @@ def operator_report(
         facts=tuple(_facts(session)),
         verdict=session.verdict().text,
         milliseconds=round((time.monotonic() - started) * 1000, 1),
-        exit_code=int(ExitCode.FINDINGS if reached else ExitCode.CLEAN),
+        exit_code=code,
     )
 
 

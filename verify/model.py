@@ -89,6 +89,8 @@ class StageResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     #: Why it failed or was skipped, one line, with what to do.
     reason: str = ""
+    #: What a command ends with when the stage failed (`tileport.verify.errors.ExitCode`), else 0.
+    exit_code: int = 0
     milliseconds: float = 0.0
     cached: bool = False
     #: What the stage produced, by the stage's own struct turned to builtins; for later stages

@@ -123,7 +123,7 @@ async def compile_port(
     findings = findings_of(compiled.diagnostics, "compile", request.path)
     if compiled.bytecode is None and not any(f.severity is Severity.WRONG for f in findings):
         reason = "the compiler gave neither bytecode nor an error"
-        return Outcome(_failure("compile", variant, reason))
+        return Outcome(_failure("compile", variant, reason, ExitCode.INTERNAL))
     return Outcome(
         StageResult(
             stage="compile",
@@ -245,17 +245,22 @@ def skipped(stage: str, variant: str, reason: str) -> StageResult:
 
 def failed(stage: str, variant: str, error: Exception) -> StageResult:
     """A stage whose server or code broke; the log has the traceback of a fault of ours."""
+    code = ExitCode.INTERNAL
     if isinstance(error, TileportError):
-        reason = error.line()
+        reason, code = error.line(), error.code
     elif isinstance(error, ChildError):
         reason = error.message
     else:
         _LOG.error("stage %s of %s", stage, variant or "the operator", exc_info=error)
         reason = f"internal error: {type(error).__name__}: {error}; see the log (--log-file)"
-    return _failure(stage, variant, reason)
+    return _failure(stage, variant, reason, code)
 
 
-def _failure(stage: str, variant: str, reason: str) -> StageResult:
+def _failure(stage: str, variant: str, reason: str, code: ExitCode) -> StageResult:
     return StageResult(
-        stage=stage, variant=variant, state=StageState.FAILED, reason=one_line(reason)
+        stage=stage,
+        variant=variant,
+        state=StageState.FAILED,
+        reason=one_line(reason),
+        exit_code=int(code),
     )
