@@ -35,8 +35,10 @@ def run(x):
     out = torch.empty(16, device="cuda")
     ct.launch(torch.cuda.current_stream(), (1,), one, (x, out))
 
+def empty(*shape, dtype=torch.float32):
+    return torch.empty(*shape, dtype=dtype, device="cuda")
+
 def tileport_cases():
-    yield "one", lambda: run({argument})
 """
 
 
@@ -44,15 +46,19 @@ def spec(variant: Variant, name: str) -> ParameterSpec:
     return next(p.spec for p in variant.parameters if p.name == name)
 
 
-async def spec_of(capture: Capture, argument: str) -> ParameterSpec:
-    return spec(only(await capture(ONE.replace("{argument}", argument))), "x")
+async def specs_of(capture: Capture, *arguments: str) -> dict[str, ParameterSpec]:
+    """What a launch fixes for each argument, given as Python text."""
+    lines = [f"    yield {argument!r}, lambda: run({argument})\n" for argument in arguments]
+    report = await capture(ONE + "".join(lines))
+    assert not report.findings, report.findings
+    return {case: spec(v, "x") for v in report.variants for case in v.cases}
 
 
 async def test_a_contiguous_array_has_stride_one_and_what_divides_its_shape(
     capture: Capture,
 ) -> None:
-    got = await spec_of(capture, 'torch.empty(48, 1000, dtype=torch.float16, device="cuda")')
-    assert got == ArraySpec(
+    argument = "empty(48, 1000, dtype=torch.float16)"
+    assert (await specs_of(capture, argument))[argument] == ArraySpec(
         dtype="f16",
         rank=2,
         index_dtype="i32",
@@ -69,65 +75,53 @@ async def test_a_contiguous_array_has_stride_one_and_what_divides_its_shape(
     )
 
 
-@pytest.mark.parametrize(
-    ("view", "field", "expected"),
-    [
-        ("[1:]", "base_divisible_by", 1),
-        ("[4:]", "base_divisible_by", 16),
-        ("[:, None].expand(64, 3)", "may_alias_internally", True),
-        ("[::2]", "stride_constant", (None,)),
-        ("[None]", "shape_constant", (1, None)),
-    ],
-)
-async def test_a_view_keeps_what_is_true_of_it(
-    capture: Capture, view: str, field: str, expected: object
-) -> None:
-    got = await spec_of(capture, f'torch.empty(64, device="cuda"){view}')
-    assert getattr(got, field) == expected
+async def test_a_view_keeps_what_is_true_of_it(capture: Capture) -> None:
+    expected: dict[str, tuple[str, object]] = {
+        "empty(64)[1:]": ("base_divisible_by", 1),
+        "empty(64)[4:]": ("base_divisible_by", 16),
+        "empty(64)[:, None].expand(64, 3)": ("may_alias_internally", True),
+        "empty(64)[::2]": ("stride_constant", (None,)),
+        "empty(64)[None]": ("shape_constant", (1, None)),
+    }
+    specs = await specs_of(capture, *expected)
+    assert {
+        case: (field, getattr(specs[case], field)) for case, (field, _) in expected.items()
+    } == expected
 
 
-@pytest.mark.parametrize(
-    ("dtype", "name"),
-    [
-        ("torch.bfloat16", "bf16"),
-        ("torch.float8_e4m3fn", "f8E4M3FN"),
-        ("torch.float8_e5m2", "f8E5M2"),
-        ("torch.int64", "i64"),
-        ("torch.uint8", "u8"),
-        ("torch.bool", "i1"),
-    ],
-)
-async def test_dtypes_have_their_tile_ir_names(capture: Capture, dtype: str, name: str) -> None:
-    got = await spec_of(capture, f'torch.empty(64, dtype={dtype}, device="cuda")')
-    assert isinstance(got, ArraySpec)
-    assert got.dtype == name
+async def test_dtypes_have_their_tile_ir_names(capture: Capture) -> None:
+    names = {
+        "torch.bfloat16": "bf16",
+        "torch.float8_e4m3fn": "f8E4M3FN",
+        "torch.float8_e5m2": "f8E5M2",
+        "torch.int64": "i64",
+        "torch.uint8": "u8",
+        "torch.bool": "i1",
+    }
+    expected = {f"empty(64, dtype={dtype})": name for dtype, name in names.items()}
+    specs = await specs_of(capture, *expected)
+    assert {case: getattr(s, "dtype", None) for case, s in specs.items()} == expected
 
 
-@pytest.mark.parametrize(
-    ("argument", "expected"),
-    [
-        ("7", ScalarSpec(dtype="i32", sample=7)),
-        ("0.5", ScalarSpec(dtype="f32", sample=0.5)),
-        ("True", ScalarSpec(dtype="i1", sample=True)),
-        ("float('-inf')", ScalarSpec(dtype="f32", sample="-inf")),
-    ],
-)
-async def test_scalars_have_a_dtype_and_a_sample(
-    capture: Capture, argument: str, expected: ScalarSpec
-) -> None:
-    assert await spec_of(capture, argument) == expected
+async def test_scalars_have_a_dtype_and_a_sample(capture: Capture) -> None:
+    expected = {
+        "7": ScalarSpec(dtype="i32", sample=7),
+        "0.5": ScalarSpec(dtype="f32", sample=0.5),
+        "True": ScalarSpec(dtype="i1", sample=True),
+    }
+    assert await specs_of(capture, *expected) == expected
+    (infinite,) = (await specs_of(capture, "float('-inf')")).values()
+    assert infinite == ScalarSpec(dtype="f32", sample="-inf")
 
 
-async def test_a_list_of_arrays_has_one_specialization_for_all(capture: Capture) -> None:
-    got = await spec_of(capture, '[torch.empty(n, 64, device="cuda") for n in (32, 48)]')
-    assert isinstance(got, ListSpec)
-    assert (got.length, got.element.rank, got.element.sample_shape) == (2, 2, (32, 64))
-
-
-async def test_a_tuple_has_one_specialization_per_item(capture: Capture) -> None:
-    got = await spec_of(capture, '(torch.empty(64, device="cuda"), 3)')
-    assert isinstance(got, TupleSpec)
-    array, scalar = got.items
+async def test_lists_have_one_specialization_and_tuples_one_per_item(capture: Capture) -> None:
+    specs = await specs_of(capture, "[empty(n, 64) for n in (32, 48)]", "(empty(64), 3)")
+    several, pair = specs.values()
+    assert isinstance(several, ListSpec)
+    assert several.length == 2
+    assert (several.element.rank, several.element.sample_shape) == (2, (32, 64))
+    assert isinstance(pair, TupleSpec)
+    array, scalar = pair.items
     assert isinstance(array, ArraySpec)
     assert scalar == ScalarSpec(dtype="i32", sample=3)
 

@@ -71,6 +71,10 @@ class CaptureServer:
         """Has the running capture killed; the next one starts a server anew, cold."""
         self._child.cancel()
 
+    def rss_bytes(self) -> int:
+        """Resident memory of the server in bytes, 0 while there is none."""
+        return self._child.rss_bytes()
+
     def printed(self) -> str:
         """The last 64 KB of what the user's Python and the server printed."""
         return self._child.printed()

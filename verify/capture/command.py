@@ -188,7 +188,12 @@ class _Run:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CUDA_TILE_")}
+    # Settings of cuda.tile change the bytecode; a test that runs tileport is not the command's.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("CUDA_TILE_") and name != "PYTEST_CURRENT_TEST"
+    }
     paths = [str(_BOOTSTRAP), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **kept,

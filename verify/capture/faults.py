@@ -71,14 +71,12 @@ def _real(file: str) -> str:
 
 
 def imported_files(before: frozenset[str], users: UserFiles) -> set[str]:
-    """Source files of the user's among the modules imported since `before`, the program too."""
+    """Source files of the user's among the modules imported since `before`."""
     files = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if (name not in before or name == "__main__") and isinstance(file, str):
-            path = os.path.abspath(file) if name == "__main__" else file  # noqa: PTH100
-            if path.endswith(".py") and path in users:
-                files.add(path)
+        if name not in before and isinstance(file, str) and file.endswith(".py") and file in users:
+            files.add(file)
     return files
 
 

@@ -152,6 +152,10 @@ class _Recording:
             if self._recorder is not None:
                 self._recorder.end_case()
             files = imported_files(self._before, self._users)
+            # Python takes `__file__` off a script's module before it ends.
+            program = os.path.abspath(sys.argv[0])  # noqa: PTH100 - links stay as given
+            if program in self._users and program.endswith(".py"):
+                files.add(program)
             self._event(Finished(files=tuple(sorted(files)), kernels_defined=0))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import itertools
 import os
 import resource
 import signal
@@ -199,15 +200,19 @@ class _Worker:
     # -------------------------------------------------------- cases
 
     def _run_cases(self, cases: Cases) -> None:
-        index = -1
-        try:
-            for index, (name, case) in enumerate(cases):
-                if self._wanted(index):
-                    self._run_case(index, name, case)
+        iterator = iter(cases)
+        for index in itertools.count():
+            try:
+                name, case = next(iterator)
+            except StopIteration:
+                return
+            except BaseException as error:  # the user's generator may raise anything
                 self._end_if_forked()
-        except BaseException as error:  # the user's generator may raise anything
+                self._report(Reported(finding=self._discovery_failed(error, cases)))
+                return
             self._end_if_forked()
-            self._report(Reported(finding=self._discovery_failed(error, cases)))
+            if self._wanted(index):
+                self._run_case(index, name, case)
 
     def _wanted(self, index: int) -> bool:
         if self._task.only is not None:
@@ -221,7 +226,7 @@ class _Worker:
             case()
             self._recorder.end_case()
         except TileportError:
-            raise
+            raise  # the bytecode cannot be written: no other case can go better
         except BaseException as error:  # SystemExit and KeyboardInterrupt of the case as well
             self._end_if_forked()
             self._report(Reported(finding=self._case_failed(name, error), index=index))
