@@ -312,9 +312,13 @@ class Child:
         if self._process is not None and self._process.gone():
             await self._end()
         if self._process is None:
-            self._process = _Process(
-                self._command, {**os.environ, **self._env}, self._nice, self._log
-            )
+            env = {**os.environ, **self._env}
+            try:
+                self._process = _Process(self._command, env, self._nice, self._log)
+            except OSError as error:
+                raise ChildError(
+                    "crashed", f"{self.name} cannot be started: {error.strerror}"
+                ) from None
             self._running = True
             try:
                 async with asyncio.timeout(self._start_deadline):

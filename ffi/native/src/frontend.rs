@@ -1,0 +1,433 @@
+//! cutile's own compiler, driven from a syntax tree instead of a built crate.
+//!
+//! A kernel's text goes through the same steps as in cutile's launcher: its modules are collected
+//! over its `use` statements, a function compiler is made for one entry and specialization, and
+//! the IR is verified and written. Only the modules that come with cutile are kept parsed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use cutile_compiler::ast::{Module, SourceLocation, SpanBase};
+use cutile_compiler::compiler::{CUDATileFunctionCompiler, CUDATileModules};
+use cutile_compiler::cuda_tile_runtime_utils::serialize_tile_ir_bytecode_for_version;
+use cutile_compiler::error::JITError;
+use cutile_compiler::hints::{CodegenMode, CompileOptions};
+use cutile_compiler::registry::CUTILE_MODULES;
+use cutile_compiler::specialization::{DivHint, SpecializationBits};
+use cutile_compiler::use_classifier::{UseClassification, classify_use, collect_use_imports};
+use cutile_ir::bytecode::BytecodeVersion;
+use cutile_ir::capabilities::TargetCapabilities;
+use syn::{Item, ItemMod};
+
+use crate::panics;
+use crate::request::{Request, Tensor};
+
+/// The crate that a port stands in, as far as paths in it go (`crate::..`).
+const CRATE: &str = "port";
+
+/// How far a compile came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Indexing the module's items.
+    Modules,
+    /// The entry's attribute, generics and parameters.
+    Entry,
+    /// The bodies.
+    Body,
+    /// Verifying and writing the IR.
+    Write,
+}
+
+/// Why a compile failed. `location` is what cutile says, if it says anything.
+#[derive(Debug)]
+pub struct Failure {
+    pub stage: Stage,
+    pub message: String,
+    pub location: Option<SourceLocation>,
+}
+
+/// Bytecode and how long its two steps took.
+#[derive(Debug)]
+pub struct Compiled {
+    pub bytecode: Vec<u8>,
+    pub compile_milliseconds: f64,
+    pub write_milliseconds: f64,
+}
+
+/// The compiler with cutile's modules parsed. Syntax trees belong to the thread that parsed
+/// them, and so does this.
+#[derive(Default)]
+pub struct Frontend {
+    parsed: RefCell<HashMap<String, Module>>,
+}
+
+impl Frontend {
+    /// Parses what every kernel uses, so that the first compile is as fast as the others.
+    pub fn warm() -> Self {
+        // Naming a function of cutile has its modules linked in, which are found by name.
+        std::hint::black_box(cutile::core::__module_ast_self as fn() -> Module);
+        let frontend = Self::default();
+        frontend.built("cutile::core");
+        frontend
+    }
+
+    /// Compiles the entry of `module`.
+    ///
+    /// # Errors
+    /// cutile's compiler refuses the module, or panics.
+    pub fn compile(&self, module: &ItemMod, request: &Request) -> Result<Compiled, Failure> {
+        let stage = Cell::new(Stage::Modules);
+        let outcome = panics::catch(|| self.run(module, request, &stage));
+        let (message, location) = match outcome {
+            Ok(Ok(compiled)) => return Ok(compiled),
+            Ok(Err(JITError::Located(message, location))) if location.is_known() => {
+                (message, Some(location))
+            }
+            Ok(Err(JITError::Anyhow(error))) => (format!("{error:#}"), None),
+            Ok(Err(error)) => (error.to_string(), None),
+            Err(message) => (format!("cutile's compiler panicked: {message}"), None),
+        };
+        let (message, quoted) = split_location(&message);
+        let message = panics::without_dump(&message);
+        Err(Failure {
+            stage: stage.get(),
+            message,
+            location: location.or(quoted),
+        })
+    }
+
+    fn run(
+        &self,
+        module: &ItemMod,
+        request: &Request,
+        stage: &Cell<Stage>,
+    ) -> Result<Compiled, JITError> {
+        let start = Instant::now();
+        let modules = self.modules(module, &request.path)?;
+        let (ir, version) = to_ir(&modules, module, request, stage)?;
+        let compiled = Instant::now();
+        stage.set(Stage::Write);
+        let (bytecode, _) = serialize_tile_ir_bytecode_for_version(&ir, version)?;
+        Ok(Compiled {
+            bytecode,
+            compile_milliseconds: (compiled - start).as_secs_f64() * 1e3,
+            write_milliseconds: compiled.elapsed().as_secs_f64() * 1e3,
+        })
+    }
+    /// The kernel's module and all modules of cutile that it uses, indexed.
+    fn modules(&self, module: &ItemMod, path: &str) -> Result<CUDATileModules, JITError> {
+        let mut ast = module.clone();
+        // What the macro captures begins after the attributes.
+        ast.attrs.clear();
+        let name = intern(&module.ident.to_string());
+        let file = if path.is_empty() { "port.rs" } else { path };
+        let mut kernel = Module::with_span_base(name, ast, SpanBase::new(file.to_string(), 1, 0));
+        kernel.set_absolute_path(format!("{CRATE}::{name}"));
+        let nested = module
+            .content
+            .as_ref()
+            .is_some_and(|(_, items)| items.iter().any(|item| matches!(item, Item::Mod(_))));
+        if nested {
+            // Only this constructor tells a constant of a submodule from the kernel's own.
+            return CUDATileModules::from_kernel(kernel);
+        }
+        CUDATileModules::new(self.with_used(kernel))
+    }
+
+    /// `kernel` and the registered modules it uses, directly or not, in the order in which
+    /// `CUDATileModules::from_kernel` collects them.
+    fn with_used(&self, kernel: Module) -> Vec<Module> {
+        let registry = CUTILE_MODULES
+            .iter()
+            .map(|e| (e.absolute_path, e.build))
+            .collect();
+        let mut seen: HashSet<String> = HashSet::from([kernel.absolute_path().to_string()]);
+        let mut queue = uses(&kernel);
+        let mut found = vec![kernel];
+        while let Some(path) = queue.pop() {
+            let UseClassification::Registered { absolute_path } = classify_use(&path, &registry)
+            else {
+                continue;
+            };
+            let Some(module) = self.built(&absolute_path) else {
+                continue;
+            };
+            if seen.insert(module.absolute_path().to_string()) {
+                queue.extend(uses(&module));
+                found.push(module);
+            }
+        }
+        found
+    }
+
+    /// A module that comes with cutile, parsed at most once.
+    fn built(&self, registered: &str) -> Option<Module> {
+        if let Some(module) = self.parsed.borrow().get(registered) {
+            return Some(module.clone());
+        }
+        let entry = CUTILE_MODULES
+            .iter()
+            .find(|e| e.absolute_path == registered)?;
+        let module = (entry.build)();
+        self.parsed
+            .borrow_mut()
+            .insert(registered.to_string(), module.clone());
+        Some(module)
+    }
+}
+
+/// The IR of one entry, and the bytecode version it is to be written in.
+fn to_ir(
+    modules: &CUDATileModules,
+    module: &ItemMod,
+    request: &Request,
+    stage: &Cell<Stage>,
+) -> Result<(cutile_ir::Module, BytecodeVersion), JITError> {
+    stage.set(Stage::Entry);
+    let version = bytecode_version(&request.bytecode_version)?;
+    // The name that the module is indexed by, as in cutile's launcher: its own, or its path
+    // where one of cutile's modules has the same.
+    let own_name = module.ident.to_string();
+    let key = match modules.modules().contains_key(&own_name) {
+        true => own_name,
+        false => format!("{CRATE}::{own_name}"),
+    };
+    let strides: Vec<(&str, &[i32])> = request
+        .tensors
+        .iter()
+        .map(|t| (t.name.as_str(), t.strides.as_slice()))
+        .collect();
+    let bits: Vec<SpecializationBits> = request.tensors.iter().map(bits).collect();
+    let specializations: Vec<(&str, &SpecializationBits)> = request
+        .tensors
+        .iter()
+        .map(|t| t.name.as_str())
+        .zip(&bits)
+        .collect();
+    let divs: Vec<(&String, DivHint)> = request
+        .scalar_divs
+        .iter()
+        .map(|(name, div)| (name, divisible_by(*div)))
+        .collect();
+    let scalar_hints: Vec<(&str, &DivHint)> = divs
+        .iter()
+        .map(|(name, hint)| (name.as_str(), hint))
+        .collect();
+    let compiler = CUDATileFunctionCompiler::new(
+        modules,
+        &key,
+        &request.entry,
+        &request.generics,
+        &strides,
+        &specializations,
+        &scalar_hints,
+        None,
+        request.target.clone(),
+        &options(request)?,
+    )?
+    .with_target_capabilities(TargetCapabilities::new(version, request.target.clone()))?;
+    stage.set(Stage::Body);
+    Ok((compiler.compile()?, version))
+}
+
+/// The paths a module uses, with `crate`, `self` and `super` resolved.
+fn uses(module: &Module) -> Vec<String> {
+    collect_use_imports(module.ast())
+        .iter()
+        .map(|import| absolute(&import.path, module.absolute_path()))
+        .collect()
+}
+
+/// `path` as seen from the crate's root, when it is used in module `owner`.
+fn absolute(path: &str, owner: &str) -> String {
+    let own: Vec<&str> = owner.split("::").collect();
+    let mut rest: Vec<&str> = path.split("::").collect();
+    let mut base = match rest[0] {
+        "crate" => &own[..1],
+        "self" | "super" => &own[..],
+        _ => return path.to_string(),
+    };
+    while let Some(first @ ("crate" | "self" | "super")) = rest.first().copied() {
+        if first == "super" {
+            base = &base[..base.len().saturating_sub(1)];
+        }
+        rest.remove(0);
+    }
+    [base, &rest].concat().join("::")
+}
+
+/// cutile keeps module names for the life of the process; each distinct one is leaked once.
+fn intern(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let leaked: &'static str = Box::leak(name.to_string().into_boxed_str());
+    names.insert(leaked);
+    leaked
+}
+
+/// `DivHint`s carry their own ceiling; what Python captured is not to be cut.
+fn divisible_by(divisor: i32) -> DivHint {
+    DivHint {
+        divisor,
+        max: divisor.max(16),
+    }
+}
+
+fn bits(tensor: &Tensor) -> SpecializationBits {
+    SpecializationBits {
+        shape_div: tensor.shape_div.iter().copied().map(divisible_by).collect(),
+        stride_div: tensor
+            .stride_div
+            .iter()
+            .copied()
+            .map(divisible_by)
+            .collect(),
+        stride_one: tensor.stride_one.clone(),
+        base_ptr_div: divisible_by(tensor.base_div),
+        elements_disjoint: tensor.disjoint,
+    }
+}
+
+fn options(request: &Request) -> Result<CompileOptions, JITError> {
+    let mut options = CompileOptions::new();
+    // The default follows the profile that this helper was built with.
+    options.codegen = CodegenMode::RELEASE;
+    for (name, value) in &request.options {
+        let value = *value;
+        options = match name.as_str() {
+            "occupancy" => options.occupancy(value),
+            "num_cta_in_cga" => options.num_cta_in_cga(value),
+            "num_worker_warps_per_cta" => options.num_worker_warps_per_cta(value),
+            "max_divisibility" => options.max_divisibility(value),
+            "min_ctas_per_sm" => options.min_ctas_per_sm(value),
+            _ => return JITError::generic(&format!("unknown compile option `{name}`")),
+        };
+    }
+    Ok(options)
+}
+
+fn bytecode_version(text: &str) -> Result<BytecodeVersion, JITError> {
+    let known = BytecodeVersion::SUPPORTED
+        .iter()
+        .find(|version| version.to_string() == text);
+    known.copied().ok_or_else(|| {
+        let supported: Vec<String> = BytecodeVersion::SUPPORTED
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        JITError::Generic(format!(
+            "bytecode version `{text}` cannot be written; cutile writes {}",
+            supported.join(", ")
+        ))
+    })
+}
+
+/// Takes `\n  --> file:line:column` off a message that quotes a located one.
+fn split_location(message: &str) -> (String, Option<SourceLocation>) {
+    let Some((before, place)) = message.rsplit_once("\n  --> ") else {
+        return (message.to_string(), None);
+    };
+    let mut parts = place
+        .trim_end_matches(|c: char| !c.is_ascii_digit())
+        .rsplitn(3, ':');
+    let (column, line, file) = (parts.next(), parts.next(), parts.next());
+    let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
+    let location = match (file, number(line), number(column)) {
+        (Some(file), Some(line), Some(column)) => {
+            Some(SourceLocation::new(file.to_string(), line, column))
+        }
+        _ => None,
+    };
+    (before.to_string(), location)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_modules_of_cutile_are_linked_in() {
+        let frontend = Frontend::warm();
+        assert!(frontend.parsed.borrow().contains_key("cutile::core"));
+    }
+
+    /// A constant of theirs could shadow one of a kernel in `CUDATileModules::new`, which does
+    /// not know which module is the kernel's.
+    #[test]
+    fn the_modules_of_cutile_define_no_constants() {
+        for entry in CUTILE_MODULES {
+            let module = (entry.build)();
+            let items = &module.ast().content.as_ref().unwrap().1;
+            assert!(
+                !items.iter().any(|item| matches!(item, Item::Const(_))),
+                "{} defines constants",
+                entry.absolute_path
+            );
+        }
+    }
+
+    /// Keeping modules parsed must not change what comes out.
+    #[test]
+    fn the_bytes_are_those_of_cutiles_own_constructor() {
+        let text = include_str!("../tests/constants.rs.txt");
+        let request: Request = serde_json::from_value(serde_json::json!({
+            "path": "port.rs", "text": text, "entry": "scaled", "generics": ["f16", "64"],
+            "tensors": [{"name": "x", "strides": [1], "shape_div": [8], "stride_div": [1],
+                         "base_div": 16, "stride_one": [true], "disjoint": true}],
+            "scalar_divs": {"n": 4}, "target": "sm_100", "bytecode_version": "13.4",
+        }))
+        .unwrap();
+        let port = crate::port::Port::read(&request).unwrap();
+        let ours = Frontend::warm()
+            .compile(&port.module, &request)
+            .unwrap()
+            .bytecode;
+        let mut ast = port.module.clone();
+        ast.attrs.clear();
+        let base = SpanBase::new(request.path.clone(), 1, 0);
+        let mut kernel = Module::with_span_base("constants", ast, base);
+        kernel.set_absolute_path("port::constants".to_string());
+        let modules = CUDATileModules::from_kernel(kernel).unwrap();
+        let stage = Cell::new(Stage::Modules);
+        let (ir, version) = to_ir(&modules, &port.module, &request, &stage).unwrap();
+        let theirs = serialize_tile_ir_bytecode_for_version(&ir, version)
+            .unwrap()
+            .0;
+        assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn relative_paths_are_resolved_from_their_module() {
+        assert_eq!(absolute("cutile::core", "port::m"), "cutile::core");
+        assert_eq!(
+            absolute("crate::m::f", "cutile::_core::core"),
+            "cutile::m::f"
+        );
+        assert_eq!(absolute("self::f", "port::m"), "port::m::f");
+        assert_eq!(absolute("super::super::f", "a::b::c"), "a::f");
+        assert_eq!(absolute("super::super::super::f", "a::b"), "f");
+    }
+
+    #[test]
+    fn a_quoted_location_is_split_off() {
+        let (message, location) = split_location("bad thing\n  --> /a b/x.rs:12:3");
+        assert_eq!(message, "bad thing");
+        assert_eq!(
+            location,
+            Some(SourceLocation::new("/a b/x.rs".into(), 12, 3))
+        );
+        assert_eq!(split_location("plain"), ("plain".to_string(), None));
+    }
+
+    #[test]
+    fn a_name_is_leaked_once() {
+        assert!(std::ptr::eq(intern("twice"), intern("twice")));
+    }
+}
