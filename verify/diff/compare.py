@@ -19,7 +19,7 @@ from tileport.verify.diff.relations import (
 from tileport.verify.diff.rows import rows_of
 from tileport.verify.errors import TileportError
 from tileport.verify.ir.canonical import Canonical, Constant, canonicalize
-from tileport.verify.ir.canonical.expression import expression
+from tileport.verify.ir.canonical.expression import condition_text, expression
 from tileport.verify.ir.canonical.facts import Facts
 from tileport.verify.ir.canonical.graph import Reliance
 from tileport.verify.ir.canonical.memory import Aliasing
@@ -315,14 +315,15 @@ class _Report:
             location: tuple[Location, Location] = (reliance.location, ())
             if side == "port":
                 location = ((), reliance.location)
-            self._assume(reliance.condition, reliance.rule, *location)
+            condition = condition_text(reliance.conditions)
+            self._assume(condition, reliance.rule, *location)
             if reliance.harmless:
-                text = f"{reliance.harmless} can differ: {reliance.condition} is taken for granted"
+                text = f"{reliance.harmless} can differ: {condition} is taken for granted"
                 node = reliance.node
                 port = self.alignment.forward.get(node) if side == "reference" else node
                 back = self.alignment.backward.get(node) if side == "port" else node
                 self._finding(
-                    Meaning("zero-sign", text, "", "", group=reliance.condition),
+                    Meaning("zero-sign", text, "", "", group=condition),
                     place_of(
                         location[0] or (back.location if back else ()), self.inputs.python_source
                     ),

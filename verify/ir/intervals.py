@@ -77,25 +77,25 @@ def _same(node: Node, bits: int) -> Range:
     return node.operands[0].range or full(bits)
 
 
-def _sum(node: Node, bits: int) -> Range:
+def exact(node: Node) -> Range:
+    """Least and greatest value of a sum or product if it did not wrap."""
+    if node.op == "product":
+        low = high = 1
+        for factor in node.operands:
+            least, most = range_of(factor)
+            ends = (low * least, low * most, high * least, high * most)
+            low, high = min(ends), max(ends)
+        return low, high
     low = high = node.data[0]
-    for factor, term in zip(node.data[1:], node.operands, strict=True):
+    for by, term in zip(node.data[1:], node.operands, strict=True):
         least, most = range_of(term)
-        if factor >= 0:
-            low += factor * least
-            high += factor * most
-        else:
-            low += factor * most
-            high += factor * least
-    return fit(low, high, bits)
+        low += by * (least if by >= 0 else most)
+        high += by * (most if by >= 0 else least)
+    return low, high
 
 
-def _product(node: Node, bits: int) -> Range:
-    low = high = 1
-    for factor in node.operands:
-        least, most = range_of(factor)
-        ends = (low * least, low * most, high * least, high * most)
-        low, high = min(ends), max(ends)
+def _arithmetic(node: Node, bits: int) -> Range:
+    low, high = exact(node)
     return fit(low, high, bits)
 
 
@@ -211,8 +211,8 @@ _RANGES: dict[str, Callable[[Node, int], Range]] = {
     "broadcast": _same,
     "permute": _same,
     "extract": _same,
-    "sum": _sum,
-    "product": _product,
+    "sum": _arithmetic,
+    "product": _arithmetic,
     "mini": _minimum,
     "maxi": _maximum,
     "divi": _divide,

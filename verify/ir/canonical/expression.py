@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tileport.verify.ir.canonical.floats import float_text
+from tileport.verify.ir.canonical.graph import Condition
 from tileport.verify.ir.canonical.nodes import Node
+from tileport.verify.ir.canonical.types import element_of, width_of
+from tileport.verify.ir.intervals import exact, fit
 
 _LIMIT = 120
 _INFIX = {"remi": "%", "andi": "&", "ori": "|", "xori": "^", "addf": "+", "subf": "-", "mulf": "*"}
@@ -29,6 +34,45 @@ def expression(node: Node) -> str:
     """
     text = _text(node, 0, top=True)
     return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."
+
+
+def condition_text(conditions: Iterable[Condition]) -> str:
+    """Conditions as text: `a.shape[0] <= 2147483520 and GROUP > 0`.
+
+    Where a value may wrap on the way, its width is told: the condition is about what is computed,
+    `16384 * n >= 0 (in i16)` is false for `n = 3`.
+    """
+    parts: list[str] = []
+    for condition in conditions:
+        left = " + ".join(expression(term) for term in condition.terms)
+        if condition.constant:
+            sign = "-" if condition.constant < 0 else "+"
+            left += f" {sign} {abs(condition.constant)}"
+        if condition.relation == "is not":
+            parts.append(f"{left} is not -0.0")
+            continue
+        wraps = any(may_wrap(term) for term in condition.terms)
+        width = f" (in {element_of(condition.terms[0].type)})" if wraps else ""
+        parts.append(f"{left} {condition.relation} {condition.bound}{width}")
+    return " and ".join(dict.fromkeys(parts))
+
+
+def may_wrap(node: Node) -> bool:
+    """Whether a sum or product that `node` is computed from may leave its type."""
+    seen: set[Node] = set()
+    pending = [node]
+    while pending:
+        at = pending.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        if at.op in ("sum", "product"):
+            bits = width_of(at.type)
+            low, high = exact(at)
+            if fit(low, high, bits) != (low, high):
+                return True
+        pending.extend(at.operands)
+    return False
 
 
 def _text(node: Node, depth: int, *, top: bool = False) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -49,16 +49,31 @@ Rule = Callable[["Graph", Draft], "Node | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reliance:
-    """A condition that a rule relied on to make `node` what it is.
+class Condition:
+    """`terms[0] + terms[1] + ... + constant RELATION bound`, for every element.
 
-    `key` names the same condition on the same value in any graph: the rule and the digest.
+    The terms are values as they are computed, so after wrapping; their sum is exact. `relation` is
+    `>=`, `>`, `<=` or `is not`; the last one is for floats, and then `bound` counts for nothing:
+    the one term is not `-0.0`.
+    """
+
+    terms: tuple[Node, ...]
+    relation: str
+    bound: int
+    constant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reliance:
+    """Conditions that a rule relied on to make `node` what it is.
+
+    `key` names the same conditions on the same value in any graph: the rule and the digest.
     `harmless` says why the difference seldom matters, "" where it may.
     """
 
     key: tuple[str, bytes]
     node: Node
-    condition: str
+    conditions: tuple[Condition, ...]
     rule: str
     location: Location
     harmless: str = ""
@@ -239,20 +254,25 @@ class Graph:
             return scalar
         return self.node("splat", (scalar,), (), tile(shape, element_of(scalar.type)))
 
-    def rely(self, node: Node, condition: str, rule: str, harmless: str = "") -> bool:
-        """Whether a rule may make `node` on a condition; if so, the condition is recorded.
+    def rely(
+        self, node: Node, conditions: Sequence[Condition], rule: str, harmless: str = ""
+    ) -> bool:
+        """Whether a rule may make `node` on conditions; if so, they are recorded.
 
         Args:
-            node: The canonical node that is right if the condition holds.
-            condition: The condition as text over parameters and block ids.
+            node: The canonical node that is right if the conditions hold.
+            conditions: What has to hold; nothing is recorded where there are none.
             rule: Name of the rule.
             harmless: See `Reliance`.
         """
+        if not conditions:
+            return True
         key = (rule, node.digest)
         if self.allowed is not None and key not in self.allowed:
             return False
         if key not in self.reliances:
-            self.reliances[key] = Reliance(key, node, condition, rule, self.location, harmless)
+            found = tuple(conditions)
+            self.reliances[key] = Reliance(key, node, found, rule, self.location, harmless)
         return True
 
 

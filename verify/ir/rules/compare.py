@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tileport.verify.ir.canonical.expression import expression
-from tileport.verify.ir.canonical.graph import Draft, Graph, as_constant
+from tileport.verify.ir.canonical.graph import Condition, Draft, Graph, as_constant
 from tileport.verify.ir.canonical.nodes import Node
 from tileport.verify.ir.canonical.types import width_of
 from tileport.verify.ir.intervals import full, range_of
@@ -68,8 +67,8 @@ def signed_comparison(graph: Graph, draft: Draft) -> Node | None:
     if not unsigned or not all(each.launch for each in draft.operands):
         return None
     found = graph.make("cmpi", draft.operands, attributes, draft.type)
-    condition = " and ".join(f"{expression(each)} >= 0" for each in open_ends)
-    return found if graph.rely(found, condition, "signed-comparison") else None
+    conditions = [Condition((each,), ">=", 0) for each in open_ends]
+    return found if graph.rely(found, conditions, "signed-comparison") else None
 
 
 @rewrites("cmpi")

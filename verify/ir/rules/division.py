@@ -9,8 +9,7 @@ is not taken.
 
 from __future__ import annotations
 
-from tileport.verify.ir.canonical.expression import expression
-from tileport.verify.ir.canonical.graph import Draft, Graph, as_constant
+from tileport.verify.ir.canonical.graph import Condition, Draft, Graph, as_constant
 from tileport.verify.ir.canonical.nodes import Attributes, Node
 from tileport.verify.ir.canonical.types import shape_of, width_of
 from tileport.verify.ir.intervals import full, range_of
@@ -125,24 +124,21 @@ def ceiling_division(graph: Graph, draft: Draft) -> Node | None:
         return None
     (low, high), (least, most) = range_of(value), range_of(by)
     largest = full(bits)[1]
-    conditions: list[str] = []
+    conditions: list[Condition] = []
+    if rounding == "zero" and low + max(least, 1) - 1 < 0:
+        conditions.append(Condition((value,), ">=", 0))
     if least < 0:
-        conditions.append(f"{expression(by)} > 0")
+        conditions.append(Condition((by,), ">", 0))
     if high + max(most, 1) - 1 > largest:
         constant = as_constant(by)
         if constant is not None:
-            conditions.append(f"{expression(value)} <= {largest - constant + 1}")
+            conditions.append(Condition((value,), "<=", largest - constant + 1))
         else:
-            text = f"{expression(value)} + {expression(by)} - 1"
-            conditions.append(f"{text} <= {largest}")
-    if rounding == "zero" and low + max(least, 1) - 1 < 0:
-        conditions.insert(0, f"{expression(value)} >= 0")
+            conditions.append(Condition((value, by), "<=", largest, -1))
     if conditions and not (value.launch and by.launch):
         return None
     found = graph.make("divi", (value, by), CEILING, draft.type)
-    if conditions and not graph.rely(found, " and ".join(conditions), "ceiling-division"):
-        return None
-    return found
+    return found if graph.rely(found, conditions, "ceiling-division") else None
 
 
 def _without_rounding_up(graph: Graph, total: Node, by: Node) -> Node | None:
@@ -180,16 +176,20 @@ def rounding_down(graph: Graph, draft: Draft) -> Node | None:
     if width_of(draft.type) < 2:
         return None
     first, second = draft.operands
-    conditions = []
-    if range_of(first)[0] < 0:
-        conditions.append(f"{expression(first)} >= 0")
-    if range_of(second)[0] < 0:
-        conditions.append(f"{expression(second)} > 0")
+    conditions = _not_negative(first, second)
     if conditions and not (first.launch and second.launch):
         return None
     found = graph.make("divi", draft.operands, FLOOR, draft.type)
-    if conditions and not graph.rely(found, " and ".join(conditions), "rounding-down"):
-        return None
+    return found if graph.rely(found, conditions, "rounding-down") else None
+
+
+def _not_negative(dividend: Node, by: Node) -> list[Condition]:
+    """What is not proven of `dividend >= 0` and `by > 0`."""
+    found = []
+    if range_of(dividend)[0] < 0:
+        found.append(Condition((dividend,), ">=", 0))
+    if range_of(by)[0] < 0:
+        found.append(Condition((by,), ">", 0))
     return found
 
 
@@ -222,14 +222,8 @@ def floor_remainder(graph: Graph, draft: Draft) -> Node | None:
     differ = graph.make("xori", (rest_negative, by_negative), (), truth)
     if graph.make("andi", (differ, unequal), (), truth) is not condition:
         return None
-    conditions = []
-    if range_of(dividend)[0] < 0:
-        conditions.append(f"{expression(dividend)} >= 0")
-    if range_of(by)[0] < 0:
-        conditions.append(f"{expression(by)} > 0")
-    if conditions and not graph.rely(remainder, " and ".join(conditions), "floor-remainder"):
-        return None
-    return remainder
+    conditions = _not_negative(dividend, by)
+    return remainder if graph.rely(remainder, conditions, "floor-remainder") else None
 
 
 def _compare(graph: Graph, predicate: str, first: Node, second: Node, type: str) -> Node:

@@ -7,9 +7,8 @@ identities that return an operand unchanged do not apply to it.
 
 from __future__ import annotations
 
-from tileport.verify.ir.canonical.expression import expression
 from tileport.verify.ir.canonical.floats import FORMATS
-from tileport.verify.ir.canonical.graph import Draft, Graph
+from tileport.verify.ir.canonical.graph import Condition, Draft, Graph
 from tileport.verify.ir.canonical.nodes import Node
 from tileport.verify.ir.canonical.types import element_of
 from tileport.verify.ir.rules.engine import rewrites
@@ -114,5 +113,5 @@ def plus_zero(graph: Graph, draft: Draft) -> Node | None:
     value = first if float_bits(second) == 0 else second if float_bits(first) == 0 else None
     if value is None:
         return None
-    condition = f"{expression(value)} is not -0.0"
-    return value if graph.rely(value, condition, "plus-zero", "the sign of a zero") else None
+    conditions = (Condition((value,), "is not", 0),)
+    return value if graph.rely(value, conditions, "plus-zero", "the sign of a zero") else None
