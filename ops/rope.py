@@ -23,19 +23,19 @@ import cuda.tile as ct
 import torch
 from torch import Tensor
 
-#: An array whose first dimension alone is not known at compile time.
+#: Arrays of which the first dimension alone is not known at compile time.
 StaticRow = Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(1, 2, 3))]
 StaticTable = Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(1,))]
 
 
-def _rotate(x, token, cos, sin, TILE_H):
-    """Turns all pairs of `token` in `x` (T, H, 2, half); `cos` and `sin` are (1, 1, 1, TILE_R)."""
+def _rotate(x, t, cos, sin, TILE_H):
+    """Turns all pairs of token `t` in `x` (T, H, 2, half); the rows are (1, 1, 1, TILE_R)."""
     shape = (1, TILE_H, 1, cos.shape[3])
     zero_pad = ct.PaddingMode.ZERO
-    first = ct.load(x, (token, 0, 0, 0), shape, padding_mode=zero_pad).astype(ct.float32)
-    second = ct.load(x, (token, 0, 1, 0), shape, padding_mode=zero_pad).astype(ct.float32)
-    ct.store(x, (token, 0, 0, 0), (first * cos - second * sin).astype(x.dtype))
-    ct.store(x, (token, 0, 1, 0), (second * cos + first * sin).astype(x.dtype))
+    first = ct.load(x, (t, 0, 0, 0), shape, padding_mode=zero_pad).astype(ct.float32)
+    second = ct.load(x, (t, 0, 1, 0), shape, padding_mode=zero_pad).astype(ct.float32)
+    ct.store(x, (t, 0, 0, 0), (first * cos - second * sin).astype(x.dtype))
+    ct.store(x, (t, 0, 1, 0), (second * cos + first * sin).astype(x.dtype))
 
 
 @ct.kernel(occupancy=ct.ByTarget(sm_90=4, sm_100=2))
@@ -55,15 +55,15 @@ def rope_kernel(
     """Grid (T,). `q` and `k` are (T, H, 2, HALF)."""
     ct.static_assert(q.shape[1:] == (HQ, 2, HALF) and k.shape[1:] == (HK, 2, HALF))
     ct.static_assert(cos.shape[1] == HALF and sin.shape[1] == HALF)
-    token = ct.bid(0)
+    t = ct.bid(0)
     zero_pad = ct.PaddingMode.ZERO
-    position = ct.load(positions, (token,), (), padding_mode=zero_pad)
+    position = ct.load(positions, (t,), (), padding_mode=zero_pad)
     cos_row = ct.load(cos, (position, 0), (1, TILE_R), padding_mode=zero_pad)
     cos_row = cos_row.astype(ct.float32).reshape((1, 1, 1, TILE_R))
     sin_row = ct.load(sin, (position, 0), (1, TILE_R), padding_mode=zero_pad)
     sin_row = sin_row.astype(ct.float32).reshape((1, 1, 1, TILE_R))
-    _rotate(q, token, cos_row, sin_row, TILE_HQ)
-    _rotate(k, token, cos_row, sin_row, TILE_HK)
+    _rotate(q, t, cos_row, sin_row, TILE_HQ)
+    _rotate(k, t, cos_row, sin_row, TILE_HK)
 
 
 def _tile(n: int) -> int:
@@ -72,7 +72,10 @@ def _tile(n: int) -> int:
 
 
 def rope_(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, positions: Tensor) -> None:
-    """Turns `q` (T, HQ, D) and `k` (T, HK, D) in place; rope_dim is twice the tables' width."""
+    """Turns `q` (T, HQ, D) and `k` (T, HK, D) in place; rope_dim is twice the tables' width.
+
+    Every position must be a row of the tables: the kernel does not check it.
+    """
     hq, hk, half = q.shape[1], k.shape[1], cos.shape[1]
     q_pairs = q[..., : 2 * half].unflatten(-1, (2, half))
     k_pairs = k[..., : 2 * half].unflatten(-1, (2, half))

@@ -4,13 +4,14 @@
 pub mod rope {
     use cutile::core::*;
 
-    /// One row of a table, as f32.
+    /// Row `position` of a table, as f32.
     fn table_row<E: ElementType, const HALF: i32, const TILE_R: i32>(
         table: &Tensor<E, { [-1, HALF] }>,
         position: i32,
     ) -> Tile<f32, { [1, 1, 1, TILE_R] }> {
         let rows: Partition<E, { [1, TILE_R] }> = table.partition(shape![1, TILE_R]);
-        // Not `rows.load`: it would check at run time that the position lies in the table.
+        // Not `rows.load`: it would check at run time that `position` lies in the table, as the
+        // caller promises.
         let row: Tile<E, { [1, TILE_R] }> = load_view_tko(
             &rows,
             [position, 0i32],
@@ -23,7 +24,7 @@ pub mod rope {
         row.reshape(shape![1, 1, 1, TILE_R])
     }
 
-    /// Loads half `half` of all heads of `token`; returns when it is loaded, too.
+    /// Loads half `half` of all heads of token `t`; returns when it is loaded, too.
     fn load_half<
         E: ElementType,
         const H: i32,
@@ -32,14 +33,15 @@ pub mod rope {
         const TILE_R: i32,
     >(
         x: &Tensor<E, { [-1, H, 2, HALF] }>,
-        token: i32,
+        t: i32,
         half: i32,
     ) -> (Tile<f32, { [1, TILE_H, 1, TILE_R] }>, Token) {
         let tiles: Partition<E, { [1, TILE_H, 1, TILE_R] }> =
             x.partition(shape![1, TILE_H, 1, TILE_R]);
+        // Not `tiles.load`: it tells nobody when it is done.
         let tile: Tile<E, { [1, TILE_H, 1, TILE_R] }> = load_view_tko(
             &tiles,
-            [token, 0i32, half, 0i32],
+            [t, 0i32, half, 0i32],
             ordering::Weak,
             scope::TileBlock,
             None,
@@ -50,10 +52,10 @@ pub mod rope {
         (tile, loaded)
     }
 
-    /// Stores half `half` of all heads of `token`, after `after`; returns when it is stored.
+    /// Stores half `half` of all heads of token `t`, after `after`; returns when it is stored.
     ///
     /// # Safety
-    /// No other block may read or write `token`.
+    /// No other block may read or write token `t`.
     unsafe fn store_half<
         E: ElementType,
         const H: i32,
@@ -63,7 +65,7 @@ pub mod rope {
     >(
         x: &Tensor<E, { [-1, H, 2, HALF] }>,
         tile: Tile<f32, { [1, TILE_H, 1, TILE_R] }>,
-        token: i32,
+        t: i32,
         half: i32,
         after: Token,
     ) -> Token {
@@ -71,11 +73,11 @@ pub mod rope {
         let mut tiles: PartitionMut<E, { [1, TILE_H, 1, TILE_R] }> = unsafe {
             make_partition_view_mut(x, shape![1, TILE_H, 1, TILE_R], padding::None, after)
         };
-        tiles.store(tile, [token, 0, half, 0]);
+        tiles.store(tile, [t, 0, half, 0]);
         get_partition_token_mut(&tiles)
     }
 
-    /// Turns all pairs of `token` in `x` (T, H, 2, HALF).
+    /// Turns all pairs of token `t` in `x` (T, H, 2, HALF).
     fn rotate<
         E: ElementType,
         const H: i32,
@@ -84,14 +86,14 @@ pub mod rope {
         const TILE_R: i32,
     >(
         x: &Tensor<E, { [-1, H, 2, HALF] }>,
-        token: i32,
+        t: i32,
         cos: Tile<f32, { [1, 1, 1, TILE_R] }>,
         sin: Tile<f32, { [1, 1, 1, TILE_R] }>,
     ) {
         let (first, first_loaded): (Tile<f32, { [1, TILE_H, 1, TILE_R] }>, Token) =
-            load_half::<E, H, HALF, TILE_H, TILE_R>(x, token, 0i32);
+            load_half::<E, H, HALF, TILE_H, TILE_R>(x, t, 0i32);
         let (second, second_loaded): (Tile<f32, { [1, TILE_H, 1, TILE_R] }>, Token) =
-            load_half::<E, H, HALF, TILE_H, TILE_R>(x, token, 1i32);
+            load_half::<E, H, HALF, TILE_H, TILE_R>(x, t, 1i32);
         let cos: Tile<f32, { [1, TILE_H, 1, TILE_R] }> =
             cos.broadcast(shape![1, TILE_H, 1, TILE_R]);
         let sin: Tile<f32, { [1, TILE_H, 1, TILE_R] }> =
@@ -110,12 +112,13 @@ pub mod rope {
             rounding::NearestEven,
             ftz::Disabled,
         );
+        // In place: what is stored must not overtake what is loaded.
         let loaded: Token = join_tokens(&[first_loaded, second_loaded]);
         // SAFETY: each block turns a token of its own.
         unsafe {
             let stored: Token =
-                store_half::<E, H, HALF, TILE_H, TILE_R>(x, turned_first, token, 0i32, loaded);
-            store_half::<E, H, HALF, TILE_H, TILE_R>(x, turned_second, token, 1i32, stored);
+                store_half::<E, H, HALF, TILE_H, TILE_R>(x, turned_first, t, 0i32, loaded);
+            store_half::<E, H, HALF, TILE_H, TILE_R>(x, turned_second, t, 1i32, stored);
         }
     }
 
@@ -136,12 +139,12 @@ pub mod rope {
         sin: &Tensor<C, { [-1, HALF] }>,
         positions: &Tensor<i32, { [-1] }>,
     ) {
-        let token: i32 = program_id(0);
-        let position: Tile<i32, { [1] }> = positions.partition(shape![1]).load([token]);
+        let t: i32 = program_id(0);
+        let position: Tile<i32, { [1] }> = positions.partition(shape![1]).load([t]);
         let position: i32 = tile_to_scalar(position.reshape(shape![]));
         let cos_row: Tile<f32, { [1, 1, 1, TILE_R] }> = table_row::<C, HALF, TILE_R>(cos, position);
         let sin_row: Tile<f32, { [1, 1, 1, TILE_R] }> = table_row::<C, HALF, TILE_R>(sin, position);
-        rotate::<E, HQ, HALF, TILE_HQ, TILE_R>(q, token, cos_row, sin_row);
-        rotate::<E, HK, HALF, TILE_HK, TILE_R>(k, token, cos_row, sin_row);
+        rotate::<E, HQ, HALF, TILE_HQ, TILE_R>(q, t, cos_row, sin_row);
+        rotate::<E, HK, HALF, TILE_HK, TILE_R>(k, t, cos_row, sin_row);
     }
 }
