@@ -87,9 +87,9 @@ def _prepare(options: argparse.Namespace) -> TileportApp:
     from tileport.tui.app import TileportApp  # noqa: PLC0415  # Textual, not for bad input
     from tileport.tui.files import open_text  # noqa: PLC0415
     from tileport.tui.session_like import SessionLike  # noqa: PLC0415
-    from tileport.tui.themes import find_theme  # noqa: PLC0415
+    from tileport.tui.themes import find_theme, fitting_theme  # noqa: PLC0415
 
-    theme = find_theme(options.theme) if options.theme else None
+    theme = find_theme(options.theme) if options.theme else fitting_theme()
 
     def make_session(notify: object) -> SessionLike:
         import msgspec  # noqa: PLC0415  # after the first paint

@@ -19,7 +19,7 @@ from tileport.tui.files import Opened
 from tileport.tui.frame import Frame
 from tileport.tui.screens.live import LiveScreen
 from tileport.tui.session_like import MakeSession
-from tileport.tui.themes import LoadedTheme, Palette, builtin_themes, default_theme
+from tileport.tui.themes import LoadedTheme, Palette
 from tileport.verify.operator import Operator
 
 _log = logging.getLogger("tileport.tui")
@@ -35,7 +35,7 @@ class TileportApp(App[int]):
         source: The Python source as read.
         port: The Rust port as read.
         make_session: Makes the session, once the first paint is out.
-        theme: The theme; None for the one that suits the terminal.
+        theme: The theme.
     """
 
     TITLE = "tileport"
@@ -57,20 +57,14 @@ class TileportApp(App[int]):
         source: Opened,
         port: Opened,
         make_session: MakeSession,
-        theme: LoadedTheme | None = None,
+        theme: LoadedTheme,
     ) -> None:
         self._frame = Frame()
         self._outside = False
-        # Textual takes NO_COLOR out of the environment while it starts.
-        environ = dict(os.environ)
-        super().__init__()
-        self.animation_level = "none"
-        for loaded in builtin_themes().values():
-            self.register_theme(loaded.theme)
-        if theme is None:
-            theme = builtin_themes()[default_theme(self.console.color_system, environ)]
-        self.register_theme(theme.theme)
         self._palette = theme.palette
+        super().__init__(ansi_color=theme.palette.ansi or None)
+        self.animation_level = "none"
+        self.register_theme(theme.theme)
         self.theme = theme.theme.name
         self.live = LiveScreen(operator, source, port, make_session)
 

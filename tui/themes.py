@@ -6,6 +6,7 @@ may leave out whatever it does not change.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -141,6 +142,14 @@ def find_theme(name: str) -> LoadedTheme:
     raise TileportError(
         f"no theme {name!r}", todo=f"known are {known}; or put {name}.toml in {user_folder()}"
     )
+
+
+def fitting_theme() -> LoadedTheme:
+    """The theme that suits the terminal this process runs in."""
+    from rich.console import Console  # noqa: PLC0415  # only where a theme is to be chosen
+
+    colors = Console(force_terminal=True, file=io.StringIO()).color_system
+    return builtin_themes()[default_theme(colors, os.environ)]
 
 
 def default_theme(color_system: str | None, environ: Mapping[str, str]) -> str:

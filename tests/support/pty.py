@@ -18,6 +18,7 @@ from typing import Self
 
 import pyte
 
+_TAIL = 1 << 18
 _KITTY = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]")
 
 #: Bytes of keys that are not characters.
@@ -67,8 +68,9 @@ class Terminal:
     ) -> None:
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
-        #: All bytes the program wrote.
+        #: How many bytes the program wrote, and the last of them.
         self.written = 0
+        self.tail = bytearray()
         self.exit_code: int | None = None
         environ = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         environ.pop("NO_COLOR", None)
@@ -140,6 +142,8 @@ class Terminal:
     def _take(self, data: bytes) -> None:
         """Put bytes of the program on the screen."""
         self.written += len(data)
+        self.tail += data
+        del self.tail[:-_TAIL]
         # pyte would print the end of what it does not know.
         self._stream.feed(_KITTY.sub(b"", data))
 

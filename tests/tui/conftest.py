@@ -19,6 +19,8 @@ from tileport.tui.screens.live import LiveScreen
 from tileport.tui.themes import builtin_themes
 
 WIDE, MEDIUM, SMALL = (180, 50), (130, 40), (80, 24)
+#: Wide enough for three panes, and quick to paint.
+USUAL = (160, 32)
 
 
 class Opened(NamedTuple):
@@ -81,7 +83,7 @@ def open_app(tmp_path, monkeypatch):
     monkeypatch.setattr(board, "REST", 0.01)
 
     @asynccontextmanager
-    async def open_it(size: tuple[int, int] = WIDE, **options: object) -> AsyncIterator[Opened]:
+    async def open_it(size: tuple[int, int] = USUAL, **options: object) -> AsyncIterator[Opened]:
         app, made = build(tmp_path, **options)
         async with app.run_test(size=size) as pilot:
             for _ in range(100):

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.tui.fake import FakeSession
 from tileport.tui.app import TileportApp
 from tileport.tui.files import open_text
-from tileport.tui.themes import find_theme
+from tileport.tui.themes import find_theme, fitting_theme
 from tileport.verify.operator import Operator
 
 
@@ -29,14 +29,22 @@ def operator_in(folder: Path) -> Operator:
     )
 
 
+class TellingSession(FakeSession):
+    """Writes what it holds beside the operator when it is closed."""
+
+    async def close(self) -> None:
+        await super().close()
+        (Path(self.operator.workspace) / "closed").write_text(self.text or "")
+
+
 def main() -> int:
     operator = operator_in(Path(sys.argv[1]))
-    theme = find_theme(sys.argv[2]) if len(sys.argv) > 2 else None
+    theme = find_theme(sys.argv[2]) if len(sys.argv) > 2 else fitting_theme()
     app = TileportApp(
         operator,
         open_text(operator.source),
         open_text(operator.port),
-        lambda notify: FakeSession(operator, notify),
+        lambda notify: TellingSession(operator, notify),
         theme,
     )
     return app.run() or 0
