@@ -11,16 +11,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from tileport.verify.errors import ExitCode, TileportError
+from tileport.verify.gpus import Gpu, gpus
+from tileport.verify.short_command import output_of
 
 #: Oldest release of the Tile IR tools whose text and bytecode tileport reads (version 13.4 of
 #: bytecode is what both front ends are asked for).
@@ -28,8 +29,6 @@ TILE_IR_MINIMUM = (13, 4)
 #: What the cutile 0.5.0 crates state as `rust-version`.
 RUST_MINIMUM = (1, 89)
 
-#: Seconds that a tool may take to say its version.
-_VERSION_DEADLINE = 20.0
 _CUDA_FOLDER = Path("nvidia", "cu13")
 
 
@@ -52,14 +51,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     def ok(self) -> bool:
         """Whether it is there and new enough."""
         return not self.problem
-
-
-class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU of this machine; `target` is what `tileiras --gpu-name` calls its architecture."""
-
-    name: str
-    target: str
-    driver: str
 
 
 class _Program(msgspec.Struct, frozen=True):
@@ -182,13 +173,6 @@ def cuda_home() -> Path | None:
     return None
 
 
-@lru_cache(maxsize=1)
-def gpus() -> tuple[Gpu, ...]:
-    """The NVIDIA GPUs of this machine, asked for once; empty where there is none or no driver."""
-    listed = _from_nvidia_smi()
-    return listed if listed is not None else _from_driver()
-
-
 # ---------------------------------------------------------------- programs
 
 
@@ -231,28 +215,9 @@ def _identity(path: Path) -> tuple[int, int]:
 @lru_cache(maxsize=64)
 def _version(path: Path, pattern: str, _file: tuple[int, int]) -> str | None:
     """What the program at `path` calls its version; None where it does not say."""
-    output = _output([str(path), "--version"])
+    output = output_of([str(path), "--version"])
     match = re.search(pattern, output) if output is not None else None
     return match[1] if match else None
-
-
-def _output(command: Sequence[str]) -> str | None:
-    """Standard output of a command that ends well within the deadline; else None."""
-    environment = os.environ | {"LC_ALL": "C", "RUSTUP_AUTO_INSTALL": "0"}
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_VERSION_DEADLINE,
-            check=False,
-            # Away from any rust-toolchain file of the folder tileport was started in.
-            cwd="/",
-            env=environment,
-        )
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -271,7 +236,7 @@ def _c_compiler() -> Tool:
     for name in ("cc", "gcc", "clang"):
         path = shutil.which(name)
         if path:
-            output = _output([path, "--version"])
+            output = output_of([path, "--version"])
             version = re.search(r"\d+\.\d+(?:\.\d+)?", output) if output else None
             return Tool(
                 name="C compiler",
@@ -333,57 +298,6 @@ def _libclang() -> Tool:
         how_to_get="pip install 'libclang==18.*'",
         problem="not found",
     )
-
-
-# ---------------------------------------------------------------- GPUs
-
-#: Asks the driver in a child, so that a driver that hangs or crashes harms nobody.
-_ASK_DRIVER = """
-import ctypes
-cuda = ctypes.CDLL("libcuda.so.1")
-count, version, value = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-name = ctypes.create_string_buffer(256)
-assert cuda.cuInit(0) == 0
-cuda.cuDriverGetVersion(ctypes.byref(version))
-cuda.cuDeviceGetCount(ctypes.byref(count))
-for device in range(count.value):
-    cuda.cuDeviceGetName(name, 256, device)
-    capability = []
-    for attribute in (75, 76):
-        cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
-        capability.append(str(value.value))
-    made = "%d.%d" % (version.value // 1000, version.value % 1000 // 10)
-    print(name.value.decode(), ".".join(capability), "CUDA " + made, sep=", ")
-"""
-
-
-def _from_nvidia_smi() -> tuple[Gpu, ...] | None:
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return None
-    query = "--query-gpu=name,compute_cap,driver_version"
-    output = _output([program, query, "--format=csv,noheader"])
-    return _read_gpus(output) if output is not None else None
-
-
-def _from_driver() -> tuple[Gpu, ...]:
-    if not any(Path("/dev").glob("nvidia[0-9]*")):
-        return ()
-    output = _output([sys.executable, "-I", "-c", _ASK_DRIVER])
-    return _read_gpus(output) if output is not None else ()
-
-
-def _read_gpus(text: str) -> tuple[Gpu, ...]:
-    """Lines of `name, 9.0, driver`; anything else is passed over."""
-    found: list[Gpu] = []
-    for line in text.splitlines():
-        name, _, rest = line.rpartition(", ")
-        name, _, capability = name.rpartition(", ")
-        if name and re.fullmatch(r"\d+\.\d+", capability):
-            found.append(
-                Gpu(name=name.strip(), target="sm_" + capability.replace(".", ""), driver=rest)
-            )
-    return tuple(found)
 
 
 def _gpu_tool(ask: Callable[[], tuple[Gpu, ...]] = gpus) -> Tool:

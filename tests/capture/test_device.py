@@ -14,7 +14,7 @@ from tileport.verify.capture.targets import (
     default_targets,
 )
 from tileport.verify.errors import TileportError
-from tileport.verify.toolchain import gpus
+from tileport.verify.gpus import gpus
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

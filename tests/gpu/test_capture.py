@@ -9,7 +9,7 @@ import pytest
 from tileport.verify.capture.client import CaptureServer
 from tileport.verify.capture.request import CaptureRequest, Mode, OperatorSource
 from tileport.verify.model import CaptureReport, Variant
-from tileport.verify.toolchain import gpus
+from tileport.verify.gpus import gpus
 
 pytestmark = pytest.mark.gpu
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tileport.verify import toolchain
+from tileport.verify import gpus, toolchain
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_the_survey_tells_all_and_raises_nothing(bare: Path) -> None:
 
 def test_gpus_are_read_from_what_the_driver_prints() -> None:
     text = "NVIDIA H200, 9.0, 580.95.05\nOdd, name, 10.0, CUDA 13.2\nNo devices were found\n"
-    assert [(gpu.name, gpu.target, gpu.driver) for gpu in toolchain._read_gpus(text)] == [
+    assert [(gpu.name, gpu.target, gpu.driver) for gpu in gpus._read_gpus(text)] == [
         ("NVIDIA H200", "sm_90", "580.95.05"),
         ("Odd, name", "sm_100", "CUDA 13.2"),
     ]
@@ -108,7 +108,7 @@ def test_gpus_are_read_from_what_the_driver_prints() -> None:
 def test_looking_for_tools_loads_neither_torch_nor_a_driver() -> None:
     program = (
         "import sys\n"
-        "from tileport.verify import toolchain\n"
+        "from tileport.verify import gpus, toolchain\n"
         "toolchain.survey()\n"
         "print(sorted({'torch', 'cuda', 'numpy'} & set(sys.modules)))\n"
         "print('libcuda' in open('/proc/self/maps').read())\n"

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from tileport.verify.errors import TileportError
-from tileport.verify.toolchain import gpus
+from tileport.verify.gpus import gpus
 
 #: What is taken when there is no GPU and nothing is configured.
 WITHOUT_GPU = ("sm_100", "sm_90")

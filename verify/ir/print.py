@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tileport.verify.ir.grammar_ops import FORMATS, GLOBAL, OWN_LINE
 from tileport.verify.ir.grammar_types import format_hints
 from tileport.verify.ir.model import Entry, Location, Module, Op, Region, Value
-from tileport.verify.ir.text import REGION_MARK
+from tileport.verify.ir.text_op import REGION_MARK
 
 _STRING = re.compile(r'("(?:[^"\\]|\\.)*")')
 _MARK = re.compile(r"%!?")

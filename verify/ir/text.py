@@ -11,24 +11,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tileport.verify.errors import TileportError
-from tileport.verify.ir.grammar import Shape, normalise
-from tileport.verify.ir.grammar_ops import (
-    FORMATS,
-    GLOBAL,
-    IMPLIED_TERMINATOR,
-    OWN_LINE,
-    REGIONS,
-    TERMINATORS,
-)
+from tileport.verify.ir.grammar import normalise
+from tileport.verify.ir.grammar_ops import OWN_LINE, REGIONS
 from tileport.verify.ir.grammar_types import parse_hints, split_list
 from tileport.verify.ir.model import Entry, Location, Module, Op, Region, Value
 from tileport.verify.ir.text_locations import Locations, unescape
+from tileport.verify.ir.text_op import (
+    SSA,
+    STRING,
+    Head,
+    Known,
+    add_terminator,
+    guess_types,
+    join_regions,
+    known_op,
+    lookup,
+    restore,
+    take_strings,
+    types_agree,
+)
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_SSA = re.compile(r"(%[\w$.\-]+(?:#\d+)?)", re.ASCII)
 _NAME = re.compile(r'[\w.$]+|"[\w.$]+"', re.ASCII)
 _RESULT = re.compile(r"(%[\w$.\-]+)(?::(\d+))?", re.ASCII)
 _ARGUMENT = re.compile(r"(%[\w$.\-]+): (\S.*)", re.ASCII)
@@ -36,9 +40,6 @@ _ENTRY = re.compile(
     r'entry @([\w.$\-]+|"(?:[^"\\]|\\.)*")\((.*)\)(?: optimization_hints ?= ?<(.*)>)?', re.ASCII
 )
 _LABEL = re.compile(r"\^[\w.$]+(?:\((.*)\))?:", re.ASCII)
-
-#: Stands for a region in the `verbatim` of an op without a format.
-REGION_MARK = "{...}"
 
 #: Deepest nesting of regions that is read.
 _DEPTH = 100
@@ -55,32 +56,6 @@ class IRTextError(TileportError):
             f"{what} (line {line} of the disassembled Tile IR)",
             todo="check the version of tileirdisasm with `tileport doctor`",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A template that a format accounts for."""
-
-    shape: Shape
-    verbatim: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """The first line of an op with regions; `arguments` is the line of their own they may have."""
-
-    name: str
-    template: str
-    strings: tuple[str, ...]
-    names: list[str]
-    arguments: str | None
-    number: int
-
-
-#: What each (op, template, number of results) says; None where no format accounts for it.
-#: Templates repeat within a program and between programs, so this is where the speed is.
-_MEMO: dict[tuple[str, str, int], _Known | None] = {}
-_MEMO_SIZE = 20_000
 
 
 def parse_module(text: str) -> Module:
@@ -144,7 +119,7 @@ class _Parser:
         rest, location = self._split_location(closing, self._at)
         if rest != "}":
             raise IRTextError("an entry that does not end where its region ends", self._at)
-        _add_terminator("entry", region, self._at)
+        add_terminator("entry", region, self._at)
         return Entry(name, parameters, hints, region, location)
 
     # ------------------------------------------------------------ regions
@@ -229,34 +204,34 @@ class _Parser:
                 header = following[:-1].rstrip()
         strings: tuple[str, ...] = ()
         if '"' in rest:
-            rest, strings = _take_strings(rest)
-        parts = _SSA.split(rest)
+            rest, strings = take_strings(rest)
+        parts = SSA.split(rest)
         template = "%".join(parts[0::2])
         names = parts[1::2]
         if template.count("%") != len(names):
             raise IRTextError("a `%` without a name", number)
-        known = _lookup(name, template, strings, len(results), top=top)
+        known = lookup(name, template, strings, len(results), top=top)
         if opened:
-            head = _Head(name, template, strings, names, header, number)
+            head = Head(name, template, strings, names, header, number)
             return self._op_with_regions(head, known if name in REGIONS else None, results)
         if name in REGIONS:
             known = None
         operands = tuple([self._use(each, number) for each in names])
         types: Sequence[str]
-        if known is not None and _types_agree(operands, known.shape.operand_types):
-            op = _known_op(known, name, operands, regions=(), location=location, number=number)
+        if known is not None and types_agree(operands, known.shape.operand_types):
+            op = known_op(known, name, operands, regions=(), location=location, number=number)
             types = known.shape.result_types
         else:
             normal = normalise(template)
-            verbatim = _restore(f"{name} {normal}".rstrip(), strings)
+            verbatim = restore(f"{name} {normal}".rstrip(), strings)
             op = self._unknown_op(
                 name, operands, regions=(), location=location, verbatim=verbatim, number=number
             )
-            types = _guess_types(normal, len(results))
+            types = guess_types(normal, len(results))
         self._add_results(op, results, types, number)
         return op
 
-    def _op_with_regions(self, head: _Head, known: _Known | None, results: list[str]) -> Op:
+    def _op_with_regions(self, head: Head, known: Known | None, results: list[str]) -> Op:
         name, number = head.name, head.number
         arguments: tuple[Value, ...] = ()
         operands: tuple[Value, ...] = ()
@@ -266,7 +241,7 @@ class _Parser:
             old = [each for each, is_new in zip(head.names, defines, strict=True) if not is_new]
             operands = tuple([self._use(each, number) for each in old])
             arguments = tuple(map(Value, new, known.shape.argument_types))
-            if not _types_agree(operands, known.shape.operand_types) or (
+            if not types_agree(operands, known.shape.operand_types) or (
                 (head.arguments is not None) != (name in OWN_LINE)
             ):
                 known = None
@@ -296,7 +271,7 @@ class _Parser:
         expected = ["else"] * (len(regions) - 1) + [""]
         types: Sequence[str]
         if known is not None and connectors == expected and len(regions) in REGIONS[name]:
-            op = _known_op(
+            op = known_op(
                 known,
                 name,
                 operands,
@@ -306,10 +281,10 @@ class _Parser:
             )
             types = known.shape.result_types
             for region in regions:
-                _add_terminator(name, region, self._at)
+                add_terminator(name, region, self._at)
         else:
             normal = normalise(template)
-            verbatim, more = _join_regions(head, normal, connectors)
+            verbatim, more = join_regions(head, normal, connectors)
             operands += tuple([self._use(each, number) for each in more])
             op = self._unknown_op(
                 name,
@@ -319,7 +294,7 @@ class _Parser:
                 verbatim=verbatim,
                 number=number,
             )
-            types = _guess_types(normal, len(results))
+            types = guess_types(normal, len(results))
         self._add_results(op, results, types, number)
         return op
 
@@ -373,7 +348,7 @@ class _Parser:
         inner = line[at + 5 : -1]
         if '"' in line:
             # The words may stand in a string; look for the last ones outside of all strings.
-            masked = _STRING.sub(lambda found: "_" * len(found[0]), line)
+            masked = STRING.sub(lambda found: "_" * len(found[0]), line)
             if '"' in masked:
                 raise IRTextError("a string without an end", number)
             at = masked.rfind(" loc(")
@@ -381,100 +356,3 @@ class _Parser:
                 return line, ()
             inner = line[at + 5 : -1]
         return line[:at].rstrip(), self._locations.chain(inner)
-
-
-# ---------------------------------------------------------------- helpers
-
-
-def _lookup(
-    name: str, template: str, strings: tuple[str, ...], results: int, *, top: bool
-) -> _Known | None:
-    key = (name, template, results)
-    if not strings and not top and key in _MEMO:
-        return _MEMO[key]
-    normal = normalise(template)
-    formats = ((GLOBAL,) if name == "global" else ()) if top else FORMATS.get(name, ())
-    known: _Known | None = None
-    for each in formats:
-        shape = each.match(normal, strings, results)
-        if shape is not None:
-            known = _Known(shape, _restore(f"{name} {normal}".rstrip(), strings))
-            break
-    if not strings and not top:
-        if len(_MEMO) >= _MEMO_SIZE:
-            _MEMO.clear()
-        _MEMO[key] = known
-    return known
-
-
-def _join_regions(head: _Head, normal: str, connectors: list[str]) -> tuple[str, list[str]]:
-    """The `verbatim` of an op without a format that has regions, and names used between them."""
-    parts = [head.name, _restore(normal, head.strings)]
-    if head.arguments is not None:
-        parts.append(normalise(_SSA.sub("%!", head.arguments)))
-    names: list[str] = []
-    for connector in connectors:
-        text, strings = _take_strings(connector)
-        pieces = _SSA.split(text)
-        names += pieces[1::2]
-        parts += [REGION_MARK, _restore(normalise("%".join(pieces[0::2])), strings)]
-    return " ".join(part for part in parts if part), names
-
-
-def _known_op(
-    known: _Known,
-    name: str,
-    operands: tuple[Value, ...],
-    *,
-    regions: tuple[Region, ...],
-    location: Location,
-    number: int,
-) -> Op:
-    """An op that a format accounts for; its results are added after it."""
-    shape = known.shape
-    attributes = dict(shape.attributes)
-    verbatim = known.verbatim
-    return Op(name, operands, shape.roles, (), attributes, regions, location, verbatim, number)
-
-
-def _types_agree(operands: tuple[Value, ...], types: tuple[str | None, ...]) -> bool:
-    for operand, printed in zip(operands, types, strict=True):
-        if printed is not None and operand.type != printed:
-            if operand.type:
-                return False
-            # The result of an op without a format: this is where its type is first told.
-            operand.type = printed
-    return True
-
-
-def _guess_types(template: str, results: int) -> tuple[str, ...]:
-    """Result types of an op without a format: what follows the last arrow or colon, if it fits."""
-    _, arrow, tail = template.rpartition("-> ")
-    if not arrow:
-        _, _, tail = template.rpartition(" : ")
-    types = split_list(tail)
-    if len(types) == results:
-        return types
-    return (types[0],) * results if len(types) == 1 else ("",) * results
-
-
-def _take_strings(text: str) -> tuple[str, tuple[str, ...]]:
-    strings: list[str] = []
-
-    def number(found: re.Match[str]) -> str:
-        strings.append(found[0])
-        return f'"{len(strings) - 1}"'
-
-    return _STRING.sub(number, text), tuple(strings)
-
-
-def _restore(text: str, strings: tuple[str, ...]) -> str:
-    if not strings:
-        return text
-    return re.sub(r'"(\d+)"', lambda found: strings[int(found[1])], text)
-
-
-def _add_terminator(name: str, region: Region, number: int) -> None:
-    implied = IMPLIED_TERMINATOR.get(name)
-    if implied and not (region.ops and region.ops[-1].name in TERMINATORS):
-        region.ops.append(Op(implied, (), (), (), {}, (), (), "", number))
