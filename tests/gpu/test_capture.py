@@ -8,8 +8,8 @@ import pytest
 
 from tileport.verify.capture.client import CaptureServer
 from tileport.verify.capture.request import CaptureRequest, Mode, OperatorSource
-from tileport.verify.model import CaptureReport, Variant
 from tileport.verify.gpus import gpus
+from tileport.verify.model import CaptureReport, Variant
 
 pytestmark = pytest.mark.gpu
 
