@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tileport.verify.ir.grammar_nodes import Node, expression, flatten, read_format
 from tileport.verify.ir.grammar_render import DYNAMIC, render
@@ -81,7 +81,6 @@ class Format:
         self.results = results
         self.check = check
         self.nodes = read_format(text)
-        self.pattern = re.compile("".join(expression(node) for node in self.nodes))
         self._flat = flatten(self.nodes)
         self.operand_roles = frozenset(
             role
@@ -90,6 +89,11 @@ class Format:
             if node.kind in ("use", "mixed", "iter")
         )
         self._typed = frozenset(role for node in self._flat for role in node.roles)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when first needed: compiling all of them takes longer than reading a program."""
+        return re.compile("".join(expression(node) for node in self.nodes))
 
     def match(self, template: str, strings: tuple[str, ...], results: int) -> Shape | None:
         """What `template` says in this format, or None where it is not of this format.
