@@ -2,9 +2,10 @@
 
     python -m tests.benchmarks.session_latency ops/silu_and_mul.py --saves 100
 
-The operator, its case file and its port are copied to a folder of their own. Every save writes
-another text (a counter in a comment), atomically as editors do, so that nothing comes from the
-cache. Times are from before the save to the event that the variant in view is compared.
+The operator, its case file and its port are copied to a folder of their own. Every save pushes
+the port down by one more line, so that all its locations and with them the bytecode are others,
+and nothing comes from the cache. It is written atomically, as editors do. Times are from before
+the save to the event that the variant in view is compared.
 """
 
 from __future__ import annotations
@@ -122,9 +123,9 @@ async def measure(source: Path, saves: int, pause: float, target: str) -> list[S
             raise SystemExit("nothing to measure: the port does not come as far as a comparison")
         await asyncio.sleep(pause)
         for number in range(saves):
-            clock.begin()
             temporary = port.with_name(f".{port.name}.tmp")
-            temporary.write_text(f"{original}// save {number}\n")
+            clock.begin()
+            temporary.write_text("//\n" * (number + 1) + original)
             temporary.replace(port)
             async with asyncio.timeout(60):
                 await clock.compared.wait()
