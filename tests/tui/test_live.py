@@ -166,7 +166,7 @@ async def test_specialization_marks_and_severities_stand_in_the_gutters(open_app
         declared = next(line for line in lines if "pub fn softmax" in line)
         assert "◆" in declared
         wrong = next(line for line in lines if "row / GROUP" in line and "let" in line)
-        assert "W  16" in wrong
+        assert "W   16" in wrong
 
 
 async def test_allowed_findings_leave_the_gutter_and_say_why(open_app):

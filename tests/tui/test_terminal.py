@@ -98,7 +98,7 @@ def test_without_colour_the_place_of_a_finding_is_still_marked(folder):
     with start(folder, env={"NO_COLOR": "1"}) as terminal:
         terminal.wait_for("2 findings")
         terminal.press("escape", "n")
-        terminal.wait_for("W  16▎")
+        terminal.wait_for("W   16▎")
 
 
 def test_the_terminal_is_left_as_it_was(folder):
@@ -186,7 +186,7 @@ def test_escape_then_a_letter_leaves_and_acts_however_quick(folder):
         terminal.press("e")
         terminal.pump(0.3)
         terminal.type("\x1bn")
-        terminal.wait_for(lambda text: "W  16▎" not in text and "S  17▎" in text)
+        terminal.wait_for(lambda text: "W   16▎" not in text and "S   17▎" in text)
         terminal.press("ctrl+q")
         assert terminal.wait() == 0
         assert (folder / "ops" / "softmax.rs").read_text() == RUST

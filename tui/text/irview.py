@@ -34,8 +34,9 @@ def canonical_rows(comparison: Comparison) -> list[IRRow]:
         rows.append(IRRow(Line()))
     before = (0, 0)
     for row in comparison.rows:
-        rows.extend(_rows(row, comparison, (row.python, row.rust) != before))
-        before = (row.python, row.rust)
+        made = _rows(row, comparison, (row.python, row.rust) != before)
+        rows += made
+        before = (row.python, row.rust) if made else before
     # One tag for a run of rows about one finding, at its end.
     return [
         row._replace(line=row.line._replace(right=()))
@@ -83,17 +84,20 @@ def _rows(row: DiffRow, comparison: Comparison, numbered: bool) -> list[IRRow]:
         words: list[Part] = [(f"  {indent}{text}  " if text else f"  {indent}", "diff.same")]
         return [_row(row, [*words, (f"{ops} same", "diff.fold")], -1, numbered)]
     if row.kind is RowKind.HEADER:
+        if not text:
+            return []  # The rows below it say their lines themselves.
         count: list[Part] = [(f"  {ops}", "diff.fold")] if row.count else []
         return [_row(row, [(f"  {indent}{text}", "diff.header"), *count], finding, numbered)]
-    if row.kind is RowKind.SAME:
-        return [_row(row, [(f"  {indent}{text}", "diff.same")], -1, numbered)]
     lines: list[IRRow] = []
-    sides = (("-", row.reference, "removed"), ("+", row.port, "added"))
-    for sign, side, name in sides:
-        unlike = {"-": RowKind.ADDED, "+": RowKind.REMOVED}[sign]
-        if side and row.kind is not unlike:
-            parts = [(f"{sign} {indent}{one_line(side)}", "")]
-            lines.append(_row(row, parts, finding, numbered and not lines, f"diff.{name}"))
+    if row.kind is RowKind.SAME:
+        lines.append(_row(row, [(f"  {indent}{text}", "diff.same")], finding, numbered))
+    else:
+        sides = (("-", row.reference, "removed"), ("+", row.port, "added"))
+        for sign, side, name in sides:
+            unlike = {"-": RowKind.ADDED, "+": RowKind.REMOVED}[sign]
+            if side and row.kind is not unlike:
+                parts = [(f"{sign} {indent}{one_line(side)}", "")]
+                lines.append(_row(row, parts, finding, numbered and not lines, f"diff.{name}"))
     if lines and finding >= 0:
         found = comparison.findings[finding]
         tag = [(f" {found.severity.letter} {found.kind} ", f"severity.{found.severity.value}")]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Rows highlighted above and below the view, so that scrolling finds them ready.
 _AHEAD = 30
 _DEEP_UNDO = 5000
-_MIN_DIGITS = 3
+_MIN_DIGITS = 4
 
 
 class GutterMark(NamedTuple):
