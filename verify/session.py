@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -41,6 +41,9 @@ from tileport.verify.workspace import StateFolder, open_state
 __all__ = ["LockHolder", "PortMoved", "Recovered", "Session"]
 
 _LOG = logging.getLogger(__name__)
+
+#: Seconds that the end of a session waits for a save.
+_LAST_SAVE = 0.5
 
 
 class Session:
@@ -81,6 +84,7 @@ class Session:
         self._opened: _Opened | None = None
         self._idle: asyncio.Task[None] | None = None
         self._warmed = False
+        self._turn = asyncio.Lock()
         self._closed = False
 
     # ------------------------------------------------------------ what is known
@@ -253,6 +257,10 @@ class Session:
             return
         if self._idle is not None:
             self._idle.cancel()
+        with contextlib.suppress(TimeoutError):
+            # A save that is under way ends first; a disk that hangs does not hold us.
+            async with asyncio.timeout(_LAST_SAVE), self._turn:
+                pass
         await asyncio.to_thread(opened.keeper.close)
         await asyncio.gather(opened.following.close(), opened.ladder.close())
         if self._own_servers and self._servers is not None:
@@ -286,11 +294,8 @@ class Session:
             TileportError: it cannot be written (read-only, disk full); the file is as it was.
         """
         opened = self._require_opened()
-        opened.following.pause()
-        try:
+        async with self._writing(opened):
             await opened.keeper.save(text)
-        finally:
-            opened.following.resume(opened.keeper.content)
         opened.ladder.submit(text, saved=True)
 
     async def undo_save(self) -> str | None:
@@ -304,13 +309,20 @@ class Session:
             TileportError: there is no save to undo, or the file cannot be written.
         """
         opened = self._require_opened()
-        opened.following.pause()
-        try:
+        async with self._writing(opened):
             await opened.keeper.undo_save(self.text if self.unsaved else None)
-        finally:
-            opened.following.resume(opened.keeper.content)
         opened.ladder.submit(opened.keeper.text, saved=True)
         return opened.keeper.text
+
+    @contextlib.asynccontextmanager
+    async def _writing(self, opened: _Opened) -> AsyncIterator[None]:
+        """One write of the port at a time, and the watcher looks away meanwhile."""
+        async with self._turn:
+            opened.following.pause()
+            try:
+                yield
+            finally:
+                opened.following.resume(opened.keeper.content)
 
     def recovered(self) -> Recovered | None:
         """Text of an earlier session that was never saved, if there is any."""

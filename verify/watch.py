@@ -213,7 +213,10 @@ class Watcher:
             if content or pause is None:
                 self._known[path] = key
                 self._signatures[path] = signature
-                self._on_change(path, content)
+                try:
+                    self._on_change(path, content)
+                except Exception:  # a fault of the listener; watching goes on
+                    _LOG.exception("a listener failed at a change of %s", path)
                 return
             await asyncio.sleep(pause)
         self._signatures[path] = signature

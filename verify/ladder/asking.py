@@ -46,6 +46,7 @@ class Asking:
         rank: Rank,
         work: Callable[[], Awaitable[P]],
         *,
+        begun: Callable[[], None],
         worth_keeping: Callable[[P], bool] = lambda value: True,
     ) -> tuple[P, float, bool]:
         """A result, the milliseconds it took to make (or to find), and whether it was found.
@@ -55,6 +56,7 @@ class Asking:
             result_type: What the result is.
             rank: Its place in the line, asked whenever a slot is free.
             work: Asks the server; what it raises is raised here.
+            begun: Called when its turn has come.
             worth_keeping: Whether a result is to be kept.
         """
         started = time.perf_counter()
@@ -68,6 +70,7 @@ class Asking:
             return found, _since(started), True
 
         async def timed() -> tuple[P, float]:
+            begun()
             began = time.perf_counter()
             value = await work()
             taken = _since(began)

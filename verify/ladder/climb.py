@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -105,7 +106,13 @@ def entry_missing(port: PortFile, variant: Variant) -> Finding:
 
 
 async def compile_port(
-    request: CompileRequest, variant: str, server: PortServing, asking: Asking, rank: Rank
+    request: CompileRequest,
+    variant: str,
+    server: PortServing,
+    asking: Asking,
+    rank: Rank,
+    *,
+    begun: Callable[[], None],
 ) -> Outcome[CompileResult]:
     """The port's Tile IR for one variant."""
     key = result_key("compile", fingerprint("compile"), request)
@@ -115,6 +122,7 @@ async def compile_port(
             CompileResult,
             rank,
             lambda: server.compile(request),
+            begun=begun,
             # A compile that crashed or was ended has no steps: it may do better next time.
             worth_keeping=lambda result: bool(result.milliseconds),
         )
@@ -123,7 +131,7 @@ async def compile_port(
     findings = findings_of(compiled.diagnostics, "compile", request.path)
     if compiled.bytecode is None and not any(f.severity is Severity.WRONG for f in findings):
         reason = "the compiler gave neither bytecode nor an error"
-        return Outcome(_failure("compile", variant, reason, ExitCode.INTERNAL))
+        return Outcome(failure("compile", variant, reason, ExitCode.INTERNAL))
     return Outcome(
         StageResult(
             stage="compile",
@@ -158,13 +166,19 @@ def findings_of(diagnostics: tuple[Diagnostic, ...], stage: str, path: str) -> t
 
 
 async def compare(
-    request: DiffRequest, variant: str, server: PortServing, asking: Asking, rank: Rank
+    request: DiffRequest,
+    variant: str,
+    server: PortServing,
+    asking: Asking,
+    rank: Rank,
+    *,
+    begun: Callable[[], None],
 ) -> Outcome[Comparison]:
     """Whether both sides mean the same, for one variant."""
     key = result_key("diff", fingerprint("diff"), request)
     try:
         comparison, taken, cached = await asking.get(
-            key, Comparison, rank, lambda: server.diff(request)
+            key, Comparison, rank, lambda: server.diff(request), begun=begun
         )
     except Exception as error:
         return Outcome(failed("diff", variant, error))
@@ -253,10 +267,13 @@ def failed(stage: str, variant: str, error: Exception) -> StageResult:
     else:
         _LOG.error("stage %s of %s", stage, variant or "the operator", exc_info=error)
         reason = f"internal error: {type(error).__name__}: {error}; see the log (--log-file)"
-    return _failure(stage, variant, reason, code)
+    return failure(stage, variant, reason, code)
 
 
-def _failure(stage: str, variant: str, reason: str, code: ExitCode) -> StageResult:
+def failure(
+    stage: str, variant: str, reason: str, code: ExitCode = ExitCode.INTERNAL
+) -> StageResult:
+    """A stage that came to nothing, for `reason`; `code` is what a command ends with for it."""
     return StageResult(
         stage=stage,
         variant=variant,

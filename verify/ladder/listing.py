@@ -6,10 +6,7 @@ import asyncio
 from typing import Literal
 
 from tileport.verify.errors import TileportError
-from tileport.verify.ir.canonical import canonicalize
-from tileport.verify.ir.canonical.text import lines_of
 from tileport.verify.ir.disassemble import disassemble
-from tileport.verify.ir.text import parse_module
 from tileport.verify.ladder.engine import Ladder
 from tileport.verify.model import Severity
 from tileport.verify.port.names import flattened
@@ -57,6 +54,11 @@ async def listing(
         text = disassemble(bytecode)
         if not canonical:
             return text
+        # Here, since they take a while to load and few sessions need them.
+        from tileport.verify.ir.canonical import canonicalize  # noqa: PLC0415
+        from tileport.verify.ir.canonical.text import lines_of  # noqa: PLC0415
+        from tileport.verify.ir.text import parse_module  # noqa: PLC0415
+
         entry = parse_module(text).entries[0]
         form = canonicalize(entry, target=known.target, parameters=parameters, constants=constants)
         lines = lines_of(form.root, form.nodes, form.receiver)

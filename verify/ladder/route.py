@@ -13,9 +13,10 @@ from tileport.verify.ladder.asking import Asking
 from tileport.verify.ladder.climb import Outcome
 from tileport.verify.ladder.servers import PortServing
 from tileport.verify.ladder.stages import StageSpec
-from tileport.verify.model import ArraySpec, ListSpec, StageResult, StageState, Variant
+from tileport.verify.model import ArraySpec, ListSpec, Variant
 from tileport.verify.operator import Operator
 from tileport.verify.port import Binding, PortFile
+from tileport.verify.port.names import leaves
 from tileport.verify.store import Store
 
 
@@ -91,10 +92,13 @@ class Route:
             reason = "there is no port" if port is None else "the port does not declare the entry"
             self._skip(variant, ("compile", "diff"), reason, notes)
             return
-        notes.run(variant.id, "compile")
-        first = functools.partial(rank, 1)
         compiled = await climb.compile_port(
-            binding.request, variant.id, self._server, self._asking, first
+            binding.request,
+            variant.id,
+            self._server,
+            self._asking,
+            functools.partial(rank, 1),
+            begun=functools.partial(notes.run, variant.id, "compile"),
         )
         notes.put(compiled)
         if "diff" not in self._names:
@@ -102,12 +106,21 @@ class Route:
         if compiled.product is None or compiled.product.bytecode is None:
             self._skip(variant, ("diff",), "the port does not compile", notes)
             return
-        notes.run(variant.id, "diff")
-        notes.put(
-            await self._compare(
-                variant, binding, compiled.product.bytecode, functools.partial(rank, 0)
-            )
+        request = await self._request(variant, binding, compiled.product.bytecode)
+        if request is None:
+            self._lost()
+            reason = "the reference was removed from the cache; it is captured again"
+            notes.put(Outcome(climb.failure("diff", variant.id, reason)))
+            return
+        compared = await climb.compare(
+            request,
+            variant.id,
+            self._server,
+            self._asking,
+            functools.partial(rank, 0),
+            begun=functools.partial(notes.run, variant.id, "diff"),
         )
+        notes.put(compared)
 
     async def _declare(
         self,
@@ -127,23 +140,14 @@ class Route:
         notes.put(declared)
         return declared.product
 
-    async def _compare(
-        self,
-        variant: Variant,
-        binding: Binding,
-        bytecode: bytes,
-        rank: Callable[[], tuple[int, ...]],
-    ) -> Outcome[Any]:
+    async def _request(
+        self, variant: Variant, binding: Binding, bytecode: bytes
+    ) -> DiffRequest | None:
+        """What to compare; None where the reference is gone."""
         reference = await asyncio.to_thread(self._store.blob, variant.reference)
         if reference is None:
-            self._lost()
-            reason = "the reference was removed from the cache; it is captured again"
-            return Outcome(
-                StageResult(
-                    stage="diff", variant=variant.id, state=StageState.FAILED, reason=reason
-                )
-            )
-        request = DiffRequest(
+            return None
+        return DiffRequest(
             reference=reference,
             port=bytecode,
             target=variant.target,
@@ -151,14 +155,13 @@ class Route:
             port_parameters=binding.port_parameters,
             constants=binding.constants,
             alias_groups={
-                parameter.name: parameter.spec.alias_groups
-                for parameter in variant.parameters
-                if isinstance(parameter.spec, ArraySpec | ListSpec)
+                leaf.name: leaf.spec.alias_groups
+                for leaf in leaves(variant).values()
+                if isinstance(leaf.spec, ArraySpec | ListSpec)
             },
             python_source=variant.kernel.place.file,
             rust_source=self._operator.port,
         )
-        return await climb.compare(request, variant.id, self._server, self._asking, rank)
 
     def _skip(self, variant: Variant, stages: tuple[str, ...], reason: str, notes: Notes) -> None:
         for stage in stages:
