@@ -170,12 +170,14 @@ def test_a_rule_does_not_change_the_value(rewrite: Rewrite) -> None:
                 actual = evaluate(found, values)
                 assert equal(expected, actual, draft.type), (draft, found, values)
                 compared += 1
-        if compared > 400:
+        if compared > 150:
             break
     assert compared > 20, f"{rewrite.name} was hardly ever tried ({compared} times)"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 400))]
+)
 def test_all_rules_together_do_not_change_the_value(seed: int) -> None:
     choose = random.Random(seed)
     for case in range(25):
@@ -195,7 +197,7 @@ def test_all_rules_together_do_not_change_the_value(seed: int) -> None:
 def test_conditions_are_enough() -> None:
     """With the recorded conditions allowed, the value is unchanged wherever they hold."""
     compared = relied = 0
-    for number in range(3000):
+    for number in range(900):
         choose = random.Random(number)
         type = tile(choose.choice(SHAPES), choose.choice(INTEGERS))
         plain, ruled = Maker(Graph({}), number), Maker(Graph(RULES), number)
@@ -213,13 +215,13 @@ def test_conditions_are_enough() -> None:
                 continue
             assert equal(expected, evaluate(after, values), type), (number, values)
             compared += 1
-    assert relied > 100
-    assert compared > 150
+    assert relied > 40
+    assert compared > 60
 
 
 def test_floor_remainder_holds_where_its_condition_does() -> None:
     compared = 0
-    for number in range(600):
+    for number in range(120):
         choose = random.Random(number)
         type = tile((), choose.choice(INTEGERS))
         plain, ruled = Maker(Graph({}), number), Maker(Graph(RULES), number)
@@ -235,7 +237,7 @@ def test_floor_remainder_holds_where_its_condition_does() -> None:
                 continue
             assert equal(expected, evaluate(after, values), type)
             compared += bool(ruled.graph.reliances)
-    assert compared > 200
+    assert compared > 40
 
 
 def test_plus_zero_changes_nothing_but_the_sign_of_a_zero() -> None:
@@ -261,7 +263,7 @@ def test_plus_zero_changes_nothing_but_the_sign_of_a_zero() -> None:
 
 def test_ranges_and_divisors_hold() -> None:
     compared = 0
-    for number in range(1500):
+    for number in range(300):
         choose = random.Random(number)
         type = tile(choose.choice(SHAPES), choose.choice(INTEGERS))
         graph = Graph(RULES, frozenset())
@@ -281,7 +283,7 @@ def test_ranges_and_divisors_hold() -> None:
                     assert low <= each <= high, (node, each, node.range)
                     assert each % node.divisor == 0, (node, each, node.divisor)
                 compared += 1
-    assert compared > 3000
+    assert compared > 600
 
 
 def _trips(lower: int, upper: int) -> int:
@@ -290,7 +292,7 @@ def _trips(lower: int, upper: int) -> int:
 
 def test_a_loop_bound_gives_the_same_number_of_iterations() -> None:
     changed = 0
-    for number in range(4000):
+    for number in range(700):
         choose = random.Random(number)
         type = tile((), choose.choice(INTEGERS))
         graph = Graph(RULES, frozenset())
@@ -319,7 +321,7 @@ def test_a_loop_bound_gives_the_same_number_of_iterations() -> None:
             except Undefined:
                 continue
             assert _trips(start, int(evaluate(found, values).item())) == expected
-    assert changed > 200
+    assert changed > 50
 
 
 def test_every_rule_says_why_it_is_right() -> None:

@@ -81,7 +81,11 @@ def canonicalize(
     finish = Finish(graph.root, graph.nodes)
     finish.run()
     serializer = Serializer(
-        finish.receiver, builder.effects, builder.controls, aliasing or Aliasing()
+        finish.receiver,
+        builder.effects,
+        builder.controls,
+        builder.orders,
+        aliasing or Aliasing(),
     )
     hints = hints_for(entry.hints, target)
     lines = [f"hints {hints}", *serializer.write(graph.root)]

@@ -16,7 +16,7 @@ from tileport.verify.ir.canonical.graph import Graph, as_constant
 from tileport.verify.ir.canonical.memory import MEMORY, Access, access_of
 from tileport.verify.ir.canonical.nodes import Attributes, Block, Node, Obligation
 from tileport.verify.ir.canonical.ops import PURE, attributes_of
-from tileport.verify.ir.canonical.order import EMPTY, Before, TokenSet, join
+from tileport.verify.ir.canonical.order import EMPTY, Before, LoopOrder, TokenSet, join
 from tileport.verify.ir.canonical.types import element_of, shape_of, tile, width_of
 from tileport.verify.ir.intervals import derive, range_of
 from tileport.verify.ir.model import Entry, Op, Value
@@ -53,6 +53,8 @@ class Builder:
         self.bound: dict[str, Constant] = {}
         #: Loops and branches by number; for a branch that became a select, its condition.
         self.controls: dict[int, Node] = {}
+        #: The tokens that each loop carries.
+        self.orders: dict[int, LoopOrder] = {}
         self.block = graph.root
         self._numbers = 0
 

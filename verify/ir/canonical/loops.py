@@ -128,6 +128,7 @@ class Loops(Builder):
             first,
             len(self.effects),
         )
+        self.orders[number] = order
         for effect in self.effects[first:]:
             if effect.before is not None:
                 order.settle(effect.before)

@@ -13,9 +13,10 @@ Loops run operations many times. For an operation `b` and an earlier one `e` the
 - `carried`: the runs of `e` in earlier iterations of a loop around both, by distance: `(1, True)`
   is all earlier iterations, `(1, False)` only the last one.
 - `odd`: whatever else there is (only on one side of a branch, only in the first iteration, ...),
-  word for word. It is rare; it is compared, not understood.
+  word for word. It is rare; it is compared, not understood. A carried token that is in it stays a
+  name; what the name means (`LoopOrder.initial` and `following`) is compared as well.
 
-`arguments` are tokens carried by a loop that is not finished yet; `close_loop` replaces them.
+`arguments` are tokens carried by a loop that is not finished yet; `LoopOrder.settle` replaces them.
 """
 
 from __future__ import annotations
@@ -80,13 +81,17 @@ def join(tokens: Iterable[TokenSet]) -> TokenSet:
 
 
 def _without(odd: frozenset[Odd], mask: int, arguments: frozenset[TokenArgument]) -> frozenset[Odd]:
-    """The odd elements that are not simply before as well."""
+    """The odd elements that are not simply before as well.
+
+    One about earlier iterations stays: `mask` is about the present one.
+    """
     if not odd:
         return odd
     return frozenset(
         each
         for each in odd
-        if not (mask >> each[0] & 1 if isinstance(each[0], int) else each[0] in arguments)
+        if "carried" in each[1]
+        or not (mask >> each[0] & 1 if isinstance(each[0], int) else each[0] in arguments)
     )
 
 
@@ -247,6 +252,7 @@ class LoopOrder:
                 reason: Reason = ("after", self.named, *_flat(steps))
                 odd.update(_beyond(self.initial[at], known, reason))
                 odd.update(_beyond(self._outer(at), known, reason))
+                odd.update((element, (*why, *reason)) for element, why in self.initial[at].odd)
         outside = TokenSet(mask, arguments, _without(frozenset(odd), mask, arguments))
         return CarriedToken(outside, {each: _joined(found) for each, found in distances.items()})
 

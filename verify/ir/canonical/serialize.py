@@ -16,7 +16,7 @@ from tileport.verify.ir.canonical.facts import essential
 from tileport.verify.ir.canonical.finish import operands_of
 from tileport.verify.ir.canonical.memory import Aliasing
 from tileport.verify.ir.canonical.nodes import Block, Node
-from tileport.verify.ir.canonical.order import Construct, bits_of
+from tileport.verify.ir.canonical.order import Construct, LoopOrder, TokenArgument, bits_of
 
 
 class Serializer:
@@ -26,6 +26,7 @@ class Serializer:
         receiver: See `tileport.verify.ir.canonical.finish.Finish.receiver`.
         effects: All effects by number.
         controls: Loops and branches by number.
+        orders: The tokens that loops carry, by number of the loop.
         aliasing: Which arrays may overlap.
     """
 
@@ -34,14 +35,18 @@ class Serializer:
         receiver: dict[Node, Node],
         effects: list[Node],
         controls: Mapping[int, Node],
+        orders: Mapping[int, LoopOrder],
         aliasing: Aliasing,
     ) -> None:
+        self._orders = orders
         self._receiver = receiver
         self._effects = effects
         self._controls = controls
         self._aliasing = aliasing
         self._lines: list[str] = []
         self._index: dict[Node, int] = {}
+        #: Carried tokens that are written by name, in order of appearance.
+        self._named: dict[TokenArgument, None] = {}
 
     def write(self, root: Block) -> list[str]:
         """The lines for a graph with this entry block."""
@@ -49,7 +54,8 @@ class Serializer:
         ordered = [each for each in self._effects if each.live and each in self._index]
         ordered.sort(key=lambda each: self._index[each])
         for effect in ordered:
-            self._order(effect, ordered)
+            self._order(effect)
+        self._carried_tokens()
         return self._lines
 
     # ------------------------------------------------------------ nodes
@@ -124,7 +130,7 @@ class Serializer:
 
     # ------------------------------------------------------------ order
 
-    def _order(self, effect: Node, others: list[Node]) -> None:
+    def _order(self, effect: Node) -> None:
         relation = self.before(effect)
         if relation:
             self._lines.append(f"{self._index[effect]} after {relation}")
@@ -154,8 +160,44 @@ class Serializer:
                     continue
                 later.append(f"{self._index[other]} {self._reason(reason)}")
             else:
-                later.append(f"{self._construct(element[0])} {self._reason(reason)}")
+                later.append(f"{self._carried(element)} {self._reason(reason)}")
         return found + sorted(later)
+
+    def _carried(self, argument: TokenArgument) -> str:
+        """The name of a carried token; what it means is written later."""
+        self._named.setdefault(argument)
+        return f"{self._construct(argument[0])} token {argument[1]}"
+
+    def _carried_tokens(self) -> None:
+        """What the carried tokens mean that were written by name."""
+        done: set[TokenArgument] = set()
+        while len(done) < len(self._named):
+            for argument in list(self._named):
+                if argument in done:
+                    continue
+                done.add(argument)
+                loop, place = argument
+                order = self._orders[loop]
+                for word, token in (
+                    ("from", order.initial[place]),
+                    ("then", order.following[place]),
+                ):
+                    parts = [
+                        str(self._index[each])
+                        for number in bits_of(token.mask)
+                        if (each := self._effects[number]) in self._index
+                    ]
+                    parts += sorted(self._carried(each) for each in token.arguments)
+                    parts += sorted(
+                        f"{self._element(element)} {self._reason(reason)}"
+                        for element, reason in token.odd
+                    )
+                    self._lines.append(f"{self._carried(argument)} {word} {parts}")
+
+    def _element(self, element: int | TokenArgument) -> str:
+        if isinstance(element, int):
+            return str(self._index.get(self._effects[element], -1))
+        return self._carried(element)
 
     def _counts(self, other: Node, effect: Node) -> bool:
         if not other.live or other not in self._index:
