@@ -41,6 +41,8 @@ PEER = Path(__file__).with_name("peer")
 #: The app is ready for the next save when this much time passed after the last.
 PAUSE = 0.15
 CONSTANT = re.compile(r"constant\(0\.0f32")
+#: The strip of stages once the variant in view has been compared.
+DIFFED = re.compile(r"\bdiff +(ok|\d+ found)")
 
 
 @dataclass
@@ -181,26 +183,29 @@ def measure(subject: Subject, saves: int, peer_rounds: int, target: Path) -> Non
         peer.prepare()
     shutil.rmtree(subject.folder / ".tileport", ignore_errors=True)
     command = [sys.executable, "-m", "tileport.tui", subject.operator, "--port", str(subject.port)]
-    value = 100.0
+    value = 1000.5
     with Terminal(command, size=(180, 50), cwd=subject.folder) as app:
-        subject.first_paint = app.wait_for("Rust", what="the first paint")
+        subject.first_paint = app.wait_for(subject.port.name, what="the first paint")
         subject.first_diff = app.wait_for(
-            lambda text: "same" in text.lower() and "diff" in text, timeout=120, what="a verdict"
+            lambda text: DIFFED.search(text) is not None, timeout=120, what="the first diff"
         )
         app.pump(3.0)
-        save(subject.port, subject.changed(99.0))
-        app.wait_for(f"{99.0:.6e}", timeout=60)
+        save(subject.port, subject.changed(value))
+        app.wait_for(f"{value:.1f}", timeout=60)
         app.pump(2.0)
         batch = max(1, saves // max(1, peer_rounds))
         for index in range(saves):
             value += 1.0
             started = save(subject.port, subject.changed(value))
-            shown = app.wait_for_bytes(f"{value:.6e}".encode(), timeout=60)
+            shown = app.wait_for_change(f"{value:.1f}", timeout=60)
             subject.times.append(shown - started)
             app.pump(PAUSE)
             if peer_rounds and index % batch == batch - 1 and len(subject.peer_times) < peer_rounds:
                 peer.once(value)
         save(subject.port, subject.text)
+        app.pump(1.0)
+        app.press("escape")
+        app.pump(0.5)
         app.press("q")
         app.wait()
 

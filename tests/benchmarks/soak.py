@@ -50,11 +50,11 @@ def soak(folder: Path, edits: int, every: int) -> tuple[list[dict[str, float]], 
     with Terminal(command, cwd=folder, env={MARK: mark}) as app:
         app.wait_for(lambda text: "SAME IR" in text, timeout=120, what="verdict")
         for index in range(edits):
-            value = 100.0 + index
+            value = 1000.5 + index
             changed, count = CONSTANT.subn(f"constant({value:.1f}f32", original, count=1)
             assert count == 1
             save(port, changed)
-            app.wait_for_bytes(f"{value:.6e}".encode(), timeout=60)
+            app.wait_for_change(f"{value:.1f}", timeout=60)
             if index % every == every - 1:
                 samples.append(memory(mark))
                 shown = "  ".join(f"{k} {v:.0f}" for k, v in sorted(samples[-1].items()))

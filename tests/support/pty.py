@@ -171,30 +171,26 @@ class Terminal:
         state = f"ended with {self.exit_code}" if self.exit_code is not None else "runs"
         raise AssertionError(f"no {what or wanted!r} on the screen ({state}):\n{self.text}")
 
-    def wait_for_bytes(self, wanted: bytes, *, timeout: float = 30.0) -> float:
-        """Wait until the program has sent these bytes; the clock's time when they were there.
+    def wait_for_change(self, wanted: str, *, timeout: float = 30.0) -> float:
+        """Wait until a line that changed on the screen holds a text; the clock's time then.
 
-        For timing: the bytes are looked at as they come, and put on the screen afterwards.
+        For timing: only lines that were written to are looked at, as soon as they were.
 
         Raises:
-            AssertionError: they did not come.
+            AssertionError: it did not come.
         """
-        taken = bytearray()
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            ready, _, _ = select.select([self._fd], [], [], 0.05)
-            if not ready:
+            self.screen.dirty.clear()
+            if not self._read(0.05):
+                if self.exit_code is not None:
+                    break
                 continue
-            try:
-                taken += os.read(self._fd, 1 << 16)
-            except OSError:
-                break
-            if wanted in taken:
-                seen = time.monotonic()
-                self._take(bytes(taken))
-                return seen
-        self._take(bytes(taken))
-        raise AssertionError(f"{wanted!r} was not sent in {timeout} s:\n{self.text}")
+            for number in sorted(self.screen.dirty):
+                line = self.screen.buffer[number]
+                if wanted in "".join(line[x].data for x in range(self.screen.columns)):
+                    return time.monotonic()
+        raise AssertionError(f"{wanted!r} was not shown in {timeout} s:\n{self.text}")
 
     # ------------------------------------------------------------ the end
 

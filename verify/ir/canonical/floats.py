@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 from fractions import Fraction
@@ -100,5 +101,17 @@ def float_text(bits: int, type: str) -> str:
         return "-inf" if bits >> (exponent_bits + mantissa) else "inf"
     size, negative = found
     value = float(size)
-    text = f"{value:.9g}" if element == "f64" or value != round(value, 6) else f"{value:g}"
+    text = repr(value) if element == "f64" else _shortest(value)
     return f"-{text}" if negative else text
+
+
+def _shortest(value: float) -> str:
+    """The fewest digits that an f32 reads back as `value`; every narrower format is in f32."""
+    for digits in range(1, 10):
+        text = f"{value:.{digits}g}"
+        with contextlib.suppress(OverflowError):  # rounded up beyond the largest f32
+            if struct.unpack("f", struct.pack("f", float(text)))[0] == value:
+                break
+    # Plain digits as far as they are short; 100, not 1e+02.
+    plain = f"{value:.0f}" if value == int(value) and value < 1e9 else text
+    return plain if len(plain) <= len(text) + 6 else text
