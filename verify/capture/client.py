@@ -6,8 +6,12 @@ import asyncio
 import os
 from pathlib import Path
 
-from tileport.verify.capture.request import CaptureRequest, OperatorSource
-from tileport.verify.capture.server import ServerRequest, Warmed
+from tileport.verify.capture.request import (
+    CaptureRequest,
+    OperatorSource,
+    ServerRequest,
+    Warmed,
+)
 from tileport.verify.capture.targets import check_targets, local_targets
 from tileport.verify.children import Child, ChildError
 from tileport.verify.errors import ExitCode, TileportError

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from tileport.verify.capture.outcome import Outcome
-from tileport.verify.capture.recording import EVENTS, REFUSED, Settings, write_settings
+from tileport.verify.capture.recording_settings import EVENTS, REFUSED, Settings, write_settings
 from tileport.verify.capture.report import build_report
 from tileport.verify.capture.request import CommandRequest, Event, Finished
 from tileport.verify.capture.targets import check_targets, local_targets

@@ -22,37 +22,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tileport.verify.capture.faults import UserFiles, imported_files, needed
+from tileport.verify.capture.recording_settings import EVENTS, SETTINGS, Settings
 from tileport.verify.capture.request import Event, Finished, Reported
-from tileport.verify.files import write_atomically
 from tileport.verify.model import Finding, Place, Severity
 
 if TYPE_CHECKING:
     from tileport.verify.capture.recorder import Recorder
 
-SETTINGS = "settings"
-EVENTS = ".events"
-REFUSED = ".refused"
-
 #: Places that ask for data are reported up to this many per process.
 _MOST_NEEDS = 20
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What every process of a recorded command needs to know."""
-
-    target: str
-    real: bool
-    blobs: str
-    bytecode_version: str
-    all_candidates: bool
-    #: Folders whose files are the user's.
-    folders: tuple[str, ...]
-
-
-def write_settings(folder: Path, settings: Settings) -> None:
-    """Puts the settings where the command's processes look for them."""
-    content = msgspec.json.encode(settings)
-    write_atomically(folder / SETTINGS, content, what="the recording's settings", durable=False)
 
 
 def start(folder: str) -> None:

@@ -57,6 +57,22 @@ class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     bytecode_version: str = BYTECODE_VERSION
 
 
+# ---------------------------------------------------------------- what the server is sent
+
+
+class ServerRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, and the target of the local GPU, empty if there is none."""
+
+    request: CaptureRequest
+    local_target: str = ""
+
+
+class Warmed(msgspec.Struct, frozen=True, kw_only=True):
+    """The server is warm; how long that took, in milliseconds."""
+
+    milliseconds: float
+
+
 # ---------------------------------------------------------------- what a worker reports
 
 

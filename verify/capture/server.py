@@ -11,25 +11,10 @@ import os
 import time
 import warnings
 
-import msgspec
-
-from tileport.verify.capture.request import CaptureRequest
+from tileport.verify.capture.request import ServerRequest, Warmed
 from tileport.verify.children import serve
 from tileport.verify.errors import ExitCode, TileportError
 from tileport.verify.model import CaptureReport
-
-
-class ServerRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, and the target of the local GPU, empty if there is none."""
-
-    request: CaptureRequest
-    local_target: str = ""
-
-
-class Warmed(msgspec.Struct, frozen=True, kw_only=True):
-    """The server is warm; how long that took, in milliseconds."""
-
-    milliseconds: float
 
 
 def _clean_environment() -> None:
