@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -706,3 +707,33 @@ async def test_close_is_prompt_in_the_middle_of_everything(make: MakeBench) -> N
         await ladder.close()
     assert bench.fakes.port.gate.cancelled
     assert bench.fakes.checks[0].closed
+
+
+async def test_a_long_port_does_not_hold_the_event_loop(make: MakeBench) -> None:
+    bench = make(("a", 1))
+    filler = "".join(f"fn f{n}() {{ let x: i32 = {n}; }}\n" for n in range(20_000))
+    ladder = bench.ladder()
+    ladder.start(port_text("a"))
+    async with soon():
+        await ladder.settle()
+    gaps: list[float] = []
+
+    async def watch() -> None:
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0.001)
+            gaps.append(time.perf_counter() - last)
+            last = time.perf_counter()
+
+    watching = asyncio.create_task(watch())
+    started = time.perf_counter()
+    for number in range(6):
+        ladder.submit(port_text("a", note=f"long {number}") + filler, saved=False)
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        await ladder.settle()
+    taken = time.perf_counter() - started
+    watching.cancel()
+    assert ladder.verdict().same == 1
+    # Read on the loop's thread, one gap would be as long as a reading: most of the whole.
+    assert max(gaps) < taken / 3

@@ -11,6 +11,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from tileport.verify.compile.model import CompileResult
 from tileport.verify.config import Config
@@ -41,6 +42,9 @@ from tileport.verify.store import Store
 from tileport.verify.workspace import StateFolder
 
 _LOG = logging.getLogger(__name__)
+
+#: Characters of a port up to which reading it takes no longer than a frame of the screen.
+_SHORT = 20_000
 
 
 class Ladder:
@@ -86,7 +90,9 @@ class Ladder:
         self._noted: StageResult | None = None
         self._pass: Pass | None = None
         self._sorted: tuple[tuple[int, bool], tuple[Finding, ...]] | None = None
-        self._read: tuple[str, PortFile] | None = None
+        #: The text that was read last, and what it declares.
+        self._port: PortFile | None = None
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="port")
 
     # ------------------------------------------------------------ what is known
 
@@ -105,9 +111,8 @@ class Ladder:
         key = (self.board.revision, stale)
         if self._sorted is None or self._sorted[0] != key:
             found = self.board.findings(stale=stale)
-            port = self._port(self.text)
-            if port is not None:
-                found = apply_allows(found, port, complete=self._complete() and not stale)
+            if self._port is not None and self.text is not None:
+                found = apply_allows(found, self._port, complete=self._complete() and not stale)
             self._sorted = (key, tuple(sorted(found, key=by_weight)))
         return self._sorted[1]
 
@@ -213,6 +218,7 @@ class Ladder:
         await self._jobs.close()
         await self._cargo.close()
         await self._asking.close()
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------ passes
 
@@ -238,6 +244,7 @@ class Ladder:
         if report is None:
             this.tell_done()
             return
+        port = await self._read_port(this.text)
         this.expect(self.board.by_id)
         if not self._pace.view_first:
             this.open_all()
@@ -246,7 +253,7 @@ class Ladder:
             async with asyncio.TaskGroup() as group:
                 # The one in view is started first, and so asks first.
                 for variant in sorted(self.board.variants, key=lambda v: v.id != self.view):
-                    group.create_task(self._climb(this, variant))
+                    group.create_task(self._climb(this, port, variant))
         except ExceptionGroup as errors:
             # Stages give results, not exceptions: this is a fault of the engine itself.
             raise errors.exceptions[0] from errors
@@ -256,11 +263,11 @@ class Ladder:
             this.run("", "build")
             this.put(await climb.build(this.text, self.operator.port, self._cargo, self._store))
 
-    async def _climb(self, this: Pass, variant: Variant) -> None:
+    async def _climb(self, this: Pass, port: PortFile | None, variant: Variant) -> None:
         await this.turn(variant.id)
         try:
             await self._route.climb(
-                self._port(this.text),
+                port,
                 variant,
                 self.board.kin(variant),
                 functools.partial(self._rank, variant),
@@ -288,13 +295,19 @@ class Ladder:
         if self._pass is not None and self.board.is_running("", "build"):
             self._pass.run("", "build", doing)
 
-    def _port(self, text: str | None) -> PortFile | None:
-        """A text of the port, read; at most once in a row."""
+    async def _read_port(self, text: str | None) -> PortFile | None:
+        """What a text declares; a long one is read off the event loop's thread."""
         if text is None:
             return None
-        if self._read is None or self._read[0] != text:
-            self._read = (text, parse_port(text, self.operator.port))
-        return self._read[1]
+        if self._port is None or self._port.text != text:
+            if len(text) <= _SHORT:
+                self._port = parse_port(text, self.operator.port)
+            else:
+                loop = asyncio.get_running_loop()
+                self._port = await loop.run_in_executor(
+                    self._reader, parse_port, text, self.operator.port
+                )
+        return self._port
 
     # ------------------------------------------------------------ capture
 
