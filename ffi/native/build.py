@@ -84,7 +84,8 @@ def main() -> int:
     except BuildToolMissingError as missing:
         sys.stderr.write(f"build.py: {missing}\n")
         return 3
-    # Without the default feature the tests need no Python library to link with.
+    # As maturin sets it: nothing is to link with a Python library.
+    env["PYO3_BUILD_EXTENSION_MODULE"] = "1"
     if options.test:
         run(["cargo", "test", "--release", "--locked", "--no-default-features"], env)
     elif options.lint:
