@@ -131,8 +131,10 @@ def _log_to(path: str | None) -> None:
 
 
 def _run(app: TileportApp) -> int:
-    code = app.run()
-    return int(ExitCode.CLEAN if code is None else code)
+    app.run()
+    # Textual ends with 1 after an error of the app itself, which it has then printed.
+    code = app.return_code or 0
+    return int(ExitCode.INTERNAL) if code == 1 else code
 
 
 if __name__ == "__main__":

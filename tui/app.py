@@ -27,7 +27,7 @@ _log = logging.getLogger("tileport.tui")
 _LAST_SECONDS = 2.0
 
 
-class TileportApp(App[int]):
+class TileportApp(App[None]):
     """The live session of one operator.
 
     Args:
@@ -100,7 +100,7 @@ class TileportApp(App[int]):
                 # Nothing can be written to the terminal any more, not even its reset.
                 os._exit(128 + number)
             self._outside = False
-            self.exit(128 + number)
+            self.exit(return_code=128 + number)
 
         self._ending = asyncio.get_running_loop().create_task(end())
 

@@ -35,9 +35,10 @@ def milliseconds(value: float) -> str:
 
 def verdict_parts(verdict: Verdict, *, short: bool = False) -> list[Part]:
     """The verdict as it stands top right."""
-    if verdict.total == 0:
-        return [("no verdict yet ", "verdict.pending")]
-    if verdict.failed:
+    head, _, tail = verdict.text.partition(" \u00b7 ")
+    if not verdict.total:
+        style = "verdict.failed" if verdict.worst else "verdict.pending"
+    elif verdict.failed:
         style = "verdict.failed"
     elif verdict.different:
         style = "verdict.different"
@@ -45,15 +46,11 @@ def verdict_parts(verdict: Verdict, *, short: bool = False) -> list[Part]:
         style = "verdict.pending"
     else:
         style = "verdict.same_if" if verdict.same_if else "verdict.same"
-    count = verdict.wrong + verdict.unsafe + verdict.slow + verdict.note
-    if short:
-        equal = verdict.same + verdict.same_if
-        parts: list[Part] = [(f"SAME IR {equal}/{verdict.total}", style)]
-        if count:
-            parts.append((f" \u00b7 {count}", _worst_style(verdict)))
-        return [*parts, (" ", "")]
-    head, _, tail = verdict.text.partition(" \u00b7 ")
-    parts = [(head, style)]
+    if short and tail:
+        # The counts of what is pending or assumed give way; that there is something stays.
+        count = verdict.wrong + verdict.unsafe + verdict.slow
+        tail = str(count) if count else "\u2026" if verdict.pending else ""
+    parts: list[Part] = [(head, style)]
     if tail:
         parts += ((" \u00b7 ", "ui.faint"), (tail, _worst_style(verdict)))
     return [*parts, (" ", "")]

@@ -27,7 +27,7 @@ class Opened(NamedTuple):
     """The app, the pilot that presses keys, the live screen and the scripted session."""
 
     app: TileportApp
-    pilot: Pilot[int]
+    pilot: Pilot[None]
     live: LiveScreen
     session: FakeSession
     port: Path

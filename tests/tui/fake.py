@@ -394,8 +394,12 @@ class FakeSession:
             0 if pending or failed else (max((len(f.variants) for f in self._findings), default=0))
         )
         same = total - pending - different - failed
-        found = sum(counts.values())
-        words = f"SAME IR {same}/{total}" if not pending else f"{pending} of {total} pending"
+        found = counts[Severity.WRONG] + counts[Severity.UNSAFE] + counts[Severity.SLOW]
+        words = f"SAME IR {same}/{total}"
+        if self.report is None:
+            words = "NOT CAPTURED" if self.capture_error else "CAPTURING"
+        if pending:
+            words += f" · {pending} pending"
         if found:
             words += f" · {found} finding" + ("s" if found > 1 else "")
         worst = min(

@@ -47,7 +47,8 @@ def main() -> int:
         lambda notify: TellingSession(operator, notify),
         theme,
     )
-    return app.run() or 0
+    app.run()
+    return app.return_code or 0
 
 
 if __name__ == "__main__":

@@ -183,9 +183,18 @@ async def test_the_end_of_the_terminal_hands_the_text_to_the_session_first(open_
 
 async def test_ctrl_c_does_not_end_the_app_but_says_how(open_app):
     async with open_app() as opened:
-        await opened.press("escape", "ctrl+c")
+        await opened.press("ctrl+c")
         assert "^Q quits" in opened.text()
         assert opened.app.is_running
+
+
+async def test_ctrl_c_copies_the_selection_or_the_row(open_app):
+    async with open_app() as opened:
+        opened.live.editor.selection = Selection((4, 8), (4, 11))
+        await opened.press("ctrl+c")
+        assert opened.app.clipboard == "cut"
+        await opened.press("escape", "ctrl+c")
+        assert opened.app.clipboard.startswith("W rounding-lost")
 
 
 # ---------------------------------------------------------------- keys

@@ -18,7 +18,7 @@ async def test_files_are_shown_before_there_is_a_session(open_app):
         text = opened.text()
         assert "row = ct.bid(0)" in text
         assert "let row: i32 = program_id(0);" in text
-        assert "no verdict yet" in text
+        assert "CAPTURING" in text
 
 
 async def test_verdict_stages_findings_and_diff_are_shown(open_app):

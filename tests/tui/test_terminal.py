@@ -13,6 +13,7 @@ from tests.tui.fake import PYTHON, RUST
 
 #: A keystroke in a highlighted editor costs Textual about 50,000 bytes as it is.
 _MOST_PER_KEY = 600
+_ANY_COLOUR = rb"\x1b\[(?:\d+;)*(?:[34][0-8]|9[0-7]|10[0-7])(?:;\d+)*m"
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_a_resize_repaints_all(folder):
         ({}, rb"38;2;", None),
         ({"COLORTERM": None}, rb"38;5;", rb"38;2;"),
         ({"COLORTERM": None, "TERM": "xterm"}, rb"\x1b\[[0-9;]*3[1-7]", rb"38;[25];"),
-        ({"NO_COLOR": "1"}, rb"\x1b\[1;39;49m", rb"\x1b\[[0-9;]*(3[0-7]|9[0-7]|4[0-7]|[34]8;)[;m]"),
+        ({"NO_COLOR": "1"}, rb"\x1b\[1;39;49m", _ANY_COLOUR),
     ],
     ids=["truecolor", "256", "16", "none"],
 )

@@ -16,7 +16,7 @@ from tileport.tui import keymap, view
 from tileport.tui.actions import Place
 from tileport.tui.answers import Answer
 from tileport.tui.desk import Desk
-from tileport.tui.files import Opened, open_text
+from tileport.tui.files import Opened
 from tileport.tui.finder import Finder
 from tileport.tui.guide import Guide
 from tileport.tui.layout import Layout, choose_layout, findings_height
@@ -219,7 +219,7 @@ class Board(Screen[None]):
                 # Asking may take long; events must go on meanwhile.
                 self._port_changed(event.text)
             case told.FileChanged(role="source"):
-                if event.path == self.source_path and event.text is not None:
+                if event.path == self.source_path:
                     self.guide.show_source(event.path)
             case told.Notice():
                 self.say(event.text, event.severity)
@@ -228,9 +228,6 @@ class Board(Screen[None]):
 
     @work(group="file")
     async def _port_changed(self, text: str | None) -> None:
-        opened = open_text(self.operator.port)
-        if text is not None and not opened.exact and opened.text is not None:
-            self.say(f"the file on disk is {opened.problem}", Severity.SLOW)
         await self.desk.changed_outside(text)
 
     def judged_lines(self) -> list[str]:

@@ -63,7 +63,7 @@ class LiveScreen(Board):
         self._flush()
         if await self.desk.may_quit():
             await self.close_session()
-            self.app.exit(0)
+            self.app.exit()
 
     @work(group="open", exclusive=True)
     async def action_open(self) -> None:

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from tileport.tui.text.parts import Line, Part, Parts
 from tileport.verify.diff.model import Comparison, DiffRow, RowKind
-from tileport.verify.ir.text_locations import Locations
 from tileport.verify.safe_text import one_line, visible
 
 _LINE = 5
@@ -48,6 +47,8 @@ def canonical_rows(comparison: Comparison) -> list[IRRow]:
 
 def raw_rows(text: str, side: Literal["reference", "port"]) -> list[IRRow]:
     """One side's IR as the disassembler prints it, with source lines in place of locations."""
+    from tileport.verify.ir.text_locations import Locations  # noqa: PLC0415  # after first paint
+
     lines = text.split("\n")
     table = Locations(line for line in lines if line.startswith("#"))
     rows: list[IRRow] = []

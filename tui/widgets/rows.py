@@ -41,6 +41,7 @@ class RowList(ScrollView, can_focus=True):
         Binding("left", "sideways(-8)", show=False),
         Binding("right", "sideways(8)", show=False),
         Binding("enter", "choose", show=False),
+        Binding("ctrl+c", "copy", show=False),
     ]
 
     class Moved(Message):
@@ -215,6 +216,11 @@ class RowList(ScrollView, can_focus=True):
         """Choose the row under the cursor."""
         if self._rows:
             self.post_message(self.Chosen(self, self.cursor))
+
+    def action_copy(self) -> None:
+        """Copy the text of the row under the cursor."""
+        if self._rows and self.has_cursor:
+            self.app.copy_to_clipboard(self.row_text(self.cursor).strip())
 
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor; a second one on the same row chooses it."""
