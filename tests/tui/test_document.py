@@ -2,7 +2,7 @@
 
 import time
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileport.tui.text import highlight
@@ -41,17 +41,13 @@ def test_an_edit_and_its_opposite_give_the_same_text_back(text, insert, data):
     assert document.text == text
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 400), st.integers(0, 12), st.text("fn let{}();é\n x", max_size=6)),
-        max_size=8,
-    )
+EDITS = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(0, 12), st.text("fn let{}();é\n x", max_size=6)),
+    max_size=8,
 )
-def test_the_tree_kept_over_edits_highlights_like_a_fresh_one(edits):
-    language, query = highlight.grammar("rust")
-    text = 'fn main() {\n    let é = "ü"; // note\n    call(1);\n}\n'
-    document = CodeDocument(text)
-    document.parse_as(language)
+
+
+def edit(document, edits):
     for place, length, insert in edits:
         flat = document.text
         at = min(place, len(flat))
@@ -59,10 +55,33 @@ def test_the_tree_kept_over_edits_highlights_like_a_fresh_one(edits):
         start_place = (flat.count("\n", 0, at), at - (flat.rfind("\n", 0, at) + 1))
         end_place = (flat.count("\n", 0, end), end - (flat.rfind("\n", 0, end) + 1))
         document.replace_range(start_place, end_place, insert)
+
+
+@given(EDITS)
+def test_the_tree_kept_over_edits_highlights_like_a_fresh_one(edits):
+    language, query = highlight.grammar("rust")
+    document = CodeDocument('fn main() {\n    let é = "ü"; // note\n    call(1);\n}\n')
+    document.parse_as(language)
+    edit(document, edits)
+    assert not document.behind
     fresh = CodeDocument(document.text)
     fresh.parse_as(language)
     count = document.line_count
     assert highlight.spans(document, query, 0, count) == highlight.spans(fresh, query, 0, count)
+
+
+@settings(max_examples=25, deadline=None)
+@given(EDITS)
+def test_a_long_text_is_parsed_when_typing_rests_and_is_readable_before(edits):
+    language, query = highlight.grammar("rust")
+    document = CodeDocument("fn main() {\n" + "    call(1);\n" * 4000 + "}\n")
+    document.parse_as(language)
+    edit(document, edits)
+    highlight.spans(document, query, 0, 60)
+    document.catch_up()
+    fresh = CodeDocument(document.text)
+    fresh.parse_as(language)
+    assert highlight.spans(document, query, 0, 60) == highlight.spans(fresh, query, 0, 60)
 
 
 def test_highlighting_a_window_says_the_same_as_highlighting_everything():

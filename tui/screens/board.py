@@ -113,6 +113,7 @@ class Board(Screen[None]):
         self.ir_mode: IRMode = "canonical"
         #: The Rust text that the results are about.
         self.judged = ""
+        self._line_count = 0
         self._resting: Timer | None = None
         self._notice_timer: Timer | None = None
         for binding in keymap.bindings(Place.LIVE):
@@ -170,10 +171,11 @@ class Board(Screen[None]):
             return
         if session.read_only and not self.desk.frozen:
             holder = session.lock_holder
-            who = f"pid {holder.pid} on {holder.host} since {holder.since}" if holder else "another"
+            who = f"pid {holder.pid} on {holder.host}" if holder else "another session"
+            since = f" since {holder.since}" if holder else ""
             self.desk.frozen = f"read-only: open in {who}"
             self.editor.read_only = True
-            self.say(f"another session has this port ({who}); nothing is saved here", Severity.SLOW)
+            self.say(f"the port is open in {who}{since}; nothing is saved here", Severity.SLOW)
         text = session.disk_text
         if not self.desk.frozen and text != self.desk.buffer.base:
             await self.desk.changed_outside(text)
@@ -206,7 +208,7 @@ class Board(Screen[None]):
                 self.trouble = event.line
             case told.GenerationStarted():
                 self.desk.generations[event.generation] = session.text or ""
-                for old in [g for g in self.desk.generations if g < event.generation - 64]:
+                for old in [g for g in self.desk.generations if g < event.generation - 4]:
                     del self.desk.generations[old]
             case told.StageChanged():
                 if event.result.stage in {"compile", "diff"} and event.result.milliseconds:
@@ -299,7 +301,10 @@ class Board(Screen[None]):
             self._resting.stop()
         self._resting = self.set_timer(REST, self._rested)
         self.painter.titles()
-        self.painter.marks()
+        if len(self.editor.lines) != self._line_count:
+            # Marks move with their lines; the rest can wait for the rest.
+            self._line_count = len(self.editor.lines)
+            self.painter.marks()
 
     def _rested(self) -> None:
         self._flush()

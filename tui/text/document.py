@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _LONE_FEED = re.compile(r"(?<!\r)\n")
 _EITHER = re.compile(r"\r\n|\n")
+#: From so many lines on the tree is parsed once typing rests: where the text does not parse, the
+#: parser reads very much of it again at every key.
+_LONG = 4000
 
 
 def newline_of(text: str) -> str:
@@ -37,6 +40,8 @@ class CodeDocument(Document):
         self._widths = [cell_width(line, tab_width) for line in self._lines]
         self._parser: Parser | None = None
         self._tree: Tree | None = None
+        #: Whether the tree was only moved along with the last edits; see `catch_up`.
+        self.behind = False
 
     @property
     def parsed(self) -> bool:
@@ -49,6 +54,12 @@ class CodeDocument(Document):
 
         self._parser = Parser(language)
         self._tree = self._parser.parse(self._bytes())
+
+    def catch_up(self) -> None:
+        """Parse what was edited since."""
+        if self.behind and self._parser is not None and self._tree is not None:
+            self._tree = self._parser.parse(self._bytes(), self._tree)
+        self.behind = False
 
     def get_size(self, tab_width: int) -> Size:
         """Width of the widest line in cells, and the number of lines."""
@@ -85,7 +96,9 @@ class CodeDocument(Document):
                 old_end_point=old_point,
                 new_end_point=self._point(end_location),
             )
-            self._tree = self._parser.parse(self._bytes(), self._tree)
+            self.behind = True
+            if len(lines) < _LONG:
+                self.catch_up()
         return EditResult(end_location, replaced)
 
     def query_syntax_tree(

@@ -136,9 +136,13 @@ def spans(document: CodeDocument, query: Query, top: int, bottom: int) -> dict[i
                 found.append((rank, first.row, first.column, last.row, last.column, name))
     found.sort()
     rows: dict[int, list[Span]] = {}
+    lines = document.lines
     for _, first_row, first_byte, last_row, last_byte, name in found:
+        if first_row == last_row and lines[first_row].isascii():
+            rows.setdefault(first_row, []).append(Span(first_byte, last_byte, name))
+            continue
         for row in range(max(first_row, top), min(last_row, bottom - 1) + 1):
-            line = document.get_line(row)
+            line = lines[row]
             start = _column(line, first_byte) if row == first_row else 0
             end = _column(line, last_byte) if row == last_row else None
             rows.setdefault(row, []).append(Span(start, end, name))

@@ -8,7 +8,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tileport.tui.text.parts import Line, Part, Parts, width_of
+from tileport.tui.text.parts import Line, Part, Parts, fit, width_of
 from tileport.tui.themes import Palette
 from tileport.tui.widgets.painted import Bar, paint, palette_of
 
@@ -97,7 +97,13 @@ class PaneTitle(Widget, can_focus=False):
         name = "ui.title_focused" if self._focused else "ui.title"
         rule = "ui.link_bar" if self._focused else "ui.rule"
         left: list[Part] = [("\u2500 ", rule), (self._words, name), (" ", "")]
-        right: list[Part] = [(" ", ""), *self._note, (" \u2500", rule)] if self._note else []
+        right: list[Part] = []
+        if self._note:
+            room = max(8, width - width_of(left) - 4)
+            note = [
+                (fit(text, min(room, width_of([(text, "")]))), style) for text, style in self._note
+            ]
+            right = [(" ", ""), *note, (" \u2500", rule)]
         gap = max(0, width - width_of(left) - width_of(right))
         left.append(("\u2500" * gap, rule))
         return paint(Line(left, right), width, palette, palette.base)

@@ -18,6 +18,7 @@ from textual.cache import LRUCache
 from textual.document._document_navigator import DocumentNavigator
 from textual.document._wrapped_document import WrappedDocument
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from tree_sitter import Query
 
 #: Rows highlighted above and below the view, so that scrolling finds them ready.
-_AHEAD = 30
+_AHEAD = 12
 _DEEP_UNDO = 5000
+#: Seconds after the last edit until a long text is parsed again.
+_REST = 0.1
 _MIN_DIGITS = 4
 
 
@@ -92,6 +95,7 @@ class CodeArea(TextArea):
         self._marks: Mapping[int, GutterMark] = {}
         self._linked: frozenset[int] = frozenset()
         self._pattern: re.Pattern[str] | None = None
+        self._resting: Timer | None = None
         self._mixes: dict[tuple[str, str, str], Style] = {}
         super().__init__(
             "",
@@ -146,6 +150,15 @@ class CodeArea(TextArea):
         """Forget the spans; they are asked for again when lines are painted."""
         self._spans = {}
         self._spans_range = (0, 0)
+        if self.code.behind:
+            if self._resting is not None:
+                self._resting.stop()
+            self._resting = self.set_timer(_REST, self._catch_up)
+
+    def _catch_up(self) -> None:
+        self.code.catch_up()
+        self._build_highlight_map()
+        self.refresh()
 
     # ------------------------------------------------------------ marks and links
 
@@ -257,8 +270,9 @@ class CodeArea(TextArea):
         cells = [*expand(look.line, self.indent_width), " "]
         syntax = [""] * len(cells)
         for span in look.spans:
-            stop = len(cells) - 1 if span.end is None else span.end
-            syntax[span.start : stop] = [f"syntax.{span.name}"] * (stop - span.start)
+            # The tree may be an edit behind the text, so that a span ends beyond the line.
+            stop = min(len(cells) - 1, len(cells) if span.end is None else span.end)
+            syntax[span.start : stop] = [f"syntax.{span.name}"] * max(0, stop - span.start)
         layers = [over] * len(cells)
         for low, high in look.found:
             current = look.selection == (low, high)
