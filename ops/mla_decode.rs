@@ -354,6 +354,8 @@ pub mod mla_decode {
             tma::Enabled,
         );
         let kv_tile: Tile<E, { [PAGE, D] }> = kv_tile.reshape(shape![PAGE, D]);
+        let kpe_tiles: Partition<E, { [1, R, PAGE] }> =
+            kpe_pages.partition_permuted(shape![1, R, PAGE], const_array![0, 2, 1]);
         let kpe_tile: Tile<E, { [1, R, PAGE] }> = load_view_tko(
             &kpe_tiles,
             [page, 0i32, 0i32],

@@ -51,14 +51,31 @@ pub mod softmax {
         y_tiles.store(y_tile, [row, 0]);
     }
 
+    /// Chunks of rows; what lies behind a row reads as minus infinity.
+    fn chunks_of<E: ElementType, const TILE_N: i32>(
+        x: &Tensor<E, { [-1, -1] }>,
+    ) -> Partition<E, { [1, TILE_N] }> {
+        // SAFETY: nothing writes `x`.
+        let chunks: Partition<E, { [1, TILE_N] }> = unsafe {
+            make_partition_view(
+                x,
+                shape![1, TILE_N],
+                padding::NegInf,
+                dim_map::Identity,
+                x.token(),
+            )
+        };
+        chunks
+    }
+
     #[cutile::entry(optimization_hints = (sm_90 = (occupancy = 2,), sm_100 = (occupancy = 1,)))]
     pub fn softmax_online<E: ElementType, const TILE_N: i32>(
         x: &Tensor<E, { [-1, -1] }>,
         y: &Tensor<E, { [-1, -1] }>,
     ) {
         let row: i32 = program_id(0);
-        // Python counts tiles through a view without padding.
-        // SAFETY: nothing is read through this one, and nothing writes `x`.
+        // Python counts tiles through a view without padding, and makes a view for each loop.
+        // SAFETY: nothing is read through this one.
         let grid: Partition<E, { [1, TILE_N] }> = unsafe {
             make_partition_view(
                 x,
@@ -69,20 +86,12 @@ pub mod softmax {
             )
         };
         let count: i32 = num_tiles(&grid, 1);
-        let chunks: Partition<E, { [1, TILE_N] }> = unsafe {
-            make_partition_view(
-                x,
-                shape![1, TILE_N],
-                padding::NegInf,
-                dim_map::Identity,
-                x.token(),
-            )
-        };
 
         let lowest: Tile<f32, { [1, 1] }> = constant(f32::NEG_INFINITY, shape![1, 1]);
         let zero: Tile<f32, { [1, 1] }> = constant(0.0, shape![1, 1]);
         let mut peak: Tile<f32, { [1, 1] }> = lowest;
         let mut total: Tile<f32, { [1, 1] }> = zero;
+        let chunks: Partition<E, { [1, TILE_N] }> = chunks_of::<E, TILE_N>(x);
         for j in 0..count {
             let chunk: Tile<f32, { [1, TILE_N] }> =
                 convert_tile(chunks.load_pipelined::<CHUNK_LATENCY>([row, j]));
@@ -106,6 +115,7 @@ pub mod softmax {
         // SAFETY: a block stores to its own row only.
         let mut y_tiles: PartitionMut<E, { [1, TILE_N] }> =
             unsafe { y.partition_full_mut(shape![1, TILE_N]) };
+        let chunks: Partition<E, { [1, TILE_N] }> = chunks_of::<E, TILE_N>(x);
         for j in 0..count {
             let chunk: Tile<f32, { [1, TILE_N] }> =
                 convert_tile(chunks.load_pipelined::<CHUNK_LATENCY>([row, j]));
