@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tileport.verify.diff.similar import COMMUTATIVE, match_effects, match_operands, skeleton
+from tileport.verify.diff.similar import match_effects, match_operands, skeleton
 from tileport.verify.ir.canonical import Canonical
-from tileport.verify.ir.canonical.finish import operands_of
+from tileport.verify.ir.canonical.finish import COMMUTATIVE, operands_of
 from tileport.verify.ir.canonical.graph import REGION_DEPTH
 from tileport.verify.ir.canonical.nodes import Block, Node
 from tileport.verify.ir.canonical.types import element_of, shape_of
@@ -281,13 +281,13 @@ class Aligner:
 
     def _unordered(self, step: _Step, left: tuple[Node, ...], right: tuple[Node, ...]) -> None:
         one, other = step.reference, step.port
-        factors = (one.data[1:], other.data[1:]) if one.op == "sum" else ((), ())
+        factors = (one.factors()[1:], other.factors()[1:]) if one.op == "sum" else ((), ())
         head = (left[:2], right[:2]) if one.op == "fma" else (left, right)
         pairs, missing, extra = match_operands(*head, *factors)
         changed = one.op == "sum" and one.data[0] != other.data[0]
         for first, second in pairs:
             self._step(left[first], right[second], step.role, one, other)
-            if one.op == "sum" and one.data[1 + first] != other.data[1 + second]:
+            if one.op == "sum" and factors[0][first] != factors[1][second]:
                 changed = True
         for place in missing:
             self._cause("missing", left[place], None, "term", _under(step))

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tileport.verify.ir.canonical.finish import COMMUTATIVE
 from tileport.verify.ir.canonical.nodes import Node
-
-#: Operations whose operands have no order.
-COMMUTATIVE = frozenset(
-    {"sum", "product", "addf", "mulf", "maxf", "minf", "maxi", "mini", "andi", "ori", "xori"}
-)
 
 #: Above this many unequal effects on a side, pairing falls back to the order of the source.
 _MANY = 300

@@ -7,12 +7,14 @@ asserts and unknown ops never are. A `loop` may run forever, so it stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from tileport.verify.ir.canonical.graph import digest
 from tileport.verify.ir.canonical.nodes import Block, Node
 
 _LOOPS = frozenset({"for", "loop"})
+#: Operations whose operands have no order.
+COMMUTATIVE = frozenset(
+    {"sum", "product", "addf", "mulf", "maxf", "minf", "maxi", "mini", "andi", "ori", "xori"}
+)
 
 
 class Finish:
@@ -28,16 +30,27 @@ class Finish:
                 self.receiver[end] = node
         self._pending: list[Node] = []
         self._wanted: set[tuple[Node, str, int]] = set()
+        #: Whether keys tell the places of carried values.
+        self._places = True
 
     def run(self) -> None:
         """Do all of it."""
         self._mark()
-        for node in self.nodes:
-            if node.live and node.blocks and node.op in ("for", "loop", "if"):
-                self._order(node)
-        for node in self.nodes:
-            if node.live:
+        live = [node for node in self.nodes if node.live]
+        controls = [node for node in live if node.op in ("for", "loop", "if")]
+        for node in controls:
+            self._collect(node)
+        if any(len(node.carried) > 1 or len(node.produced) > 1 for node in controls):
+            # Where carried values stand in line depends on what they are, and that on what they
+            # are computed from: look first without places, then give out places.
+            self._places = False
+            for node in live:
                 self._finish(node)
+            for node in controls:
+                self._arrange(node)
+            self._places = True
+        for node in live:
+            self._finish(node)
 
     # ------------------------------------------------------------ liveness
 
@@ -129,45 +142,57 @@ class Finish:
 
     # ------------------------------------------------------------ order of carried values
 
-    def _order(self, node: Node) -> None:
-        """Carried values and results that matter, ordered by what they are computed from."""
+    def _collect(self, node: Node) -> None:
+        """The carried values and results of a loop or branch that matter, in any order."""
+        count = max((len(end.operands) for end in node.ends), default=0)
+        places = range(count)
+        node.carried = tuple(each for each in places if (node, "carried", each) in self._wanted)
+        node.produced = node.carried
+        if node.op != "for":
+            node.produced = tuple(each for each in places if (node, "result", each) in self._wanted)
+
+    def _arrange(self, node: Node) -> None:
+        """Put them in order by what they are computed from."""
         start = 3 if node.op == "for" else 0
-        produced_by = {"for": "continue", "loop": "break", "if": "yield"}[node.op]
-        places = sorted({place for owner, _, place in self._wanted_of(node, "carried")})
-        node.carried = self._sorted(node, places, "continue", start)
+        node.carried = tuple(
+            sorted(
+                node.carried,
+                key=lambda place: (
+                    node.operands[start + place].key,
+                    *_handed(node, "continue", place),
+                ),
+            )
+        )
         if node.op == "for":
             node.produced = node.carried
         else:
-            places = sorted({place for owner, _, place in self._wanted_of(node, "result")})
-            node.produced = self._sorted(node, places, produced_by, None)
-
-    def _wanted_of(self, node: Node, kind: str) -> list[tuple[Node, str, int]]:
-        count = max((len(end.operands) for end in node.ends), default=0)
-        return [
-            (node, kind, place) for place in range(count) if (node, kind, place) in self._wanted
-        ]
-
-    @staticmethod
-    def _sorted(node: Node, places: Iterable[int], op: str, start: int | None) -> tuple[int, ...]:
-        def color(place: int) -> tuple[bytes, ...]:
-            first = () if start is None else (node.operands[start + place].digest,)
-            ends = tuple(end.operands[place].digest for end in node.ends if end.op == op)
-            return (*first, *ends)
-
-        return tuple(sorted(places, key=color))
+            op = "break" if node.op == "loop" else "yield"
+            node.produced = tuple(sorted(node.produced, key=lambda each: _handed(node, op, each)))
 
     # ------------------------------------------------------------ keys
 
     def _finish(self, node: Node) -> None:
-        operands = self._operands(node)
-        data = node.data
-        if node.op == "argument" and node.block.owner is not None:
-            data = (self._position(node), node.block.depth)
-        elif node.op == "result":
-            owner = node.operands[0]
-            if owner.op in ("for", "loop", "if"):
-                data = (owner.produced.index(node.data[0]),)
+        self._order(node)
+        operands = operands_of(node, self.receiver)
+        data = node.factors()
         parts = [each.key for each in operands]
+        if node.op == "argument" and node.block.owner is not None:
+            data = (node.block.depth,)
+            if self._places:
+                data = (self._position(node), node.block.depth)
+            else:
+                parts = self._start(node)
+        elif node.op == "result" and operands[0].op in ("for", "loop", "if"):
+            owner = operands[0]
+            if self._places:
+                data = (owner.produced.index(node.data[0]),)
+            else:
+                data = ()
+                op = {"for": "continue", "loop": "break", "if": "yield"}[owner.op]
+                parts += _handed(owner, op, node.data[0])
+        if not self._places and node in self.receiver:
+            # Without places the order of what is handed on says nothing.
+            parts.sort()
         level = 0
         for each in operands:
             level = max(level, each.level)
@@ -184,6 +209,31 @@ class Finish:
         attributes = node.attributes if node.op != "argument" else ()
         node.key = digest(node.op, attributes, node.type, data, parts)
 
+    def _order(self, node: Node) -> None:
+        """Order the operands by key where their order says nothing."""
+        op = node.op
+        count = len(node.operands)
+        if op == "fma":
+            count = 2
+        elif op == "cmpi":
+            if node.attribute("comparison_predicate") not in ("equal", "not_equal"):
+                return
+        elif op not in COMMUTATIVE:
+            return
+        places = sorted(range(count), key=lambda place: node.operands[place].key)
+        node.order = (*places, *range(count, len(node.operands)))
+
+    def _start(self, node: Node) -> list[bytes]:
+        """For an argument of a loop: the key of what it starts from."""
+        owner = node.block.owner
+        assert owner is not None
+        if owner.op not in _LOOPS:
+            return [str(node.data[0]).encode()]
+        place = node.data[0] - (owner.op == "for")
+        if place < 0:
+            return [b"counter"]
+        return [owner.operands[place + (3 if owner.op == "for" else 0)].key]
+
     def _position(self, node: Node) -> int:
         owner = node.block.owner
         assert owner is not None
@@ -192,8 +242,10 @@ class Finish:
         place = node.data[0] - (owner.op == "for")
         return 0 if place < 0 else 1 + owner.carried.index(place)
 
-    def _operands(self, node: Node) -> tuple[Node, ...]:
-        return operands_of(node, self.receiver)
+
+def _handed(node: Node, op: str, place: int) -> list[bytes]:
+    """The keys of what the ends of a loop or branch hand on at a place."""
+    return [end.operands[place].key for end in node.ends if end.op == op]
 
 
 def _always(node: Node) -> bool:
@@ -213,6 +265,8 @@ def operands_of(node: Node, receiver: dict[Node, Node]) -> tuple[Node, ...]:
     if node.op in _LOOPS:
         start = 3 if node.op == "for" else 0
         return node.operands[:start] + tuple(node.operands[start + each] for each in node.carried)
+    if node.order:
+        return tuple([node.operands[place] for place in node.order])
     owner = receiver.get(node)
     if owner is None:
         return node.operands

@@ -61,6 +61,7 @@ class Node:
         "number",
         "op",
         "operands",
+        "order",
         "produced",
         "range",
         "segment",
@@ -114,6 +115,8 @@ class Node:
         #: The terminators that hand values on to a loop's next iteration or out of it, or that
         #: yield the results of a branch.
         self.ends: tuple[Node, ...] = ()
+        #: Order of the operands where theirs says nothing; empty where it does.
+        self.order: tuple[int, ...] = ()
         #: Positions of the carried values of a loop that matter, in canonical order.
         self.carried: tuple[int, ...] = ()
         #: Positions of the results that matter, in canonical order.
@@ -127,6 +130,12 @@ class Node:
             if have == name:
                 return text
         return default
+
+    def factors(self) -> tuple[int, ...]:
+        """`data`, for a sum in canonical order: the constant, then a factor for each term."""
+        if self.op != "sum" or not self.order:
+            return self.data
+        return (self.data[0], *[self.data[1 + place] for place in self.order])
 
     def __repr__(self) -> str:
         return f"<{self.number} {self.op} {self.type}>"

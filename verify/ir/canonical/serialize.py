@@ -117,7 +117,7 @@ class Serializer:
         return self._index[node]
 
     def _value(self, node: Node, operands: tuple[Node, ...]) -> None:
-        data = node.data
+        data = node.factors()
         if node.op == "result":
             owner = node.operands[0]
             if owner.op in ("for", "loop", "if"):

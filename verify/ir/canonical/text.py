@@ -138,7 +138,7 @@ def describe(node: Node, namer: Namer, receiver: dict[Node, Node]) -> str:
 def _sum(node: Node, shown: list[str]) -> str:
     terms = [
         f"{'-' if by < 0 else '+'} {'' if abs(by) == 1 else f'{abs(by)} * '}{term}"
-        for by, term in zip(node.data[1:], shown, strict=True)
+        for by, term in zip(node.factors()[1:], shown, strict=True)
     ]
     text = " ".join(terms).removeprefix("+ ")
     constant = node.data[0]

@@ -47,7 +47,7 @@ def tiles_of_a_partition(graph: Graph, draft: Draft) -> Node | None:
     if source.op != "make_partition_view" or view is None or view.kind != "partition_view":
         return None
     axis = draft.data[0]
-    if axis >= len(view.tile):
+    if axis >= min(len(view.tile), len(view.dim_map)):
         return None
     size = extent(graph, source.operands[0], view.dim_map[axis], draft.type)
     if size is None or range_of(size)[0] < 0:
