@@ -63,8 +63,6 @@ class Bench:
         async with soon():
             await session.start()
             await session.settle()
-        if live:
-            await asyncio.sleep(0.1)  # the watches are taken out
         return session
 
     async def until(self, condition: Callable[[], bool]) -> None:
