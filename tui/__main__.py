@@ -69,16 +69,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(ExitCode.CLEAN)
     options = parser().parse_args(arguments)
     try:
-        app = _prepare(options)
+        _need_terminal()
+        _log_to(options.log_file)
+        app = make_app(options)
     except TileportError as error:
         print(f"tileport-tui: {error.line()}", file=sys.stderr)  # noqa: T201
         return int(error.code)
     return _run(app)
 
 
-def _prepare(options: argparse.Namespace) -> TileportApp:
-    _need_terminal()
-    _log_to(options.log_file)
+def make_app(options: argparse.Namespace) -> TileportApp:
+    """The app for parsed options (`parser`); it starts nothing before it runs.
+
+    Raises:
+        TileportError: bad input or bad settings.
+    """
     from tileport.verify.config import load_config  # noqa: PLC0415  # not for --help
     from tileport.verify.operator import resolve_operator  # noqa: PLC0415
 

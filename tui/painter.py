@@ -110,7 +110,7 @@ class Painter:
         total = len(screen.session.variants)
         screen.entries = entries
         listing = screen.findings
-        listing.empty = "no findings" if screen.session.report is not None else ""
+        listing.say_when_empty("no findings" if screen.session.verdict().total else "")
         listing.set_rows([view.entry_line(entry, total) for entry in entries])
         if chosen is not None:
             same = [i for i, entry in enumerate(entries) if entry.key == chosen.key]

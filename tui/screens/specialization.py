@@ -71,7 +71,7 @@ class SpecializationScreen(ModalScreen[int]):
         title.show(name, note)
         title.set_focused(True)
         table = self.query_one("#facts", RowList)
-        table.empty = "nothing captured yet"
+        table.say_when_empty("nothing captured yet")
         table.focus()
         self._lay_out()
 

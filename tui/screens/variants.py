@@ -73,7 +73,7 @@ class VariantsScreen(ModalScreen[str]):
         total = len(self._session.variants)
         self.query_one(Dialog).name_it("variants", f"{len(self._shown)} of {total}")
         rows = self.query_one(RowList)
-        rows.empty = "no variant has these words" if total else "nothing captured yet"
+        rows.say_when_empty("no variant has these words" if total else "nothing captured yet")
         made = [self._row(v) for v in self._shown]
         rows.set_rows(made)
         rows.styles.height = min(max(len(made), 1), max(3, int(self.size.height * 0.8) - 4))

@@ -126,9 +126,7 @@ class IRPane(RowList):
 
     def show_rows(self, rows: list[IRRow], empty: str) -> None:
         """Show rows; `empty` is said where there are none."""
-        if empty != self.empty:
-            self.empty = empty
-            self.refresh()
+        self.say_when_empty(empty)
         if rows != self.map.rows:
             self.map = LineMap(rows)
             self.set_rows([row.line for row in rows])

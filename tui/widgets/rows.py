@@ -86,6 +86,12 @@ class RowList(ScrollView, can_focus=True):
         self._measure()
         self.refresh()
 
+    def say_when_empty(self, text: str) -> None:
+        """What stands there while there are no rows."""
+        if text != self.empty:
+            self.empty = text
+            self.refresh()
+
     def row_text(self, row: int) -> str:
         """What a row says, as plain text."""
         line = self._rows[row]

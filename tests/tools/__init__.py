@@ -1,0 +1,1 @@
+"""Programs that make what the documentation shows."""
