@@ -78,9 +78,9 @@ class Serializer:
     def _regions(self, node: Node) -> None:
         for block in node.blocks:
             self._lines.append("{")
-            for argument in block.arguments:
-                if argument.live:
-                    self._add(argument, [], (self._position(argument),))
+            live = [(self._position(each), each) for each in block.arguments if each.live]
+            for position, argument in sorted(live, key=lambda pair: pair[0]):
+                self._add(argument, [], (position,))
             self._block(block)
             self._lines.append("}")
 
