@@ -15,6 +15,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from textual.pilot import Pilot
+
 from tileport.tui.__main__ import make_app, parser
 from tileport.verify.session import Session
 
@@ -26,21 +28,27 @@ CHANGES = (
 )
 
 
+async def _compared(session: Session, pilot: Pilot[None]) -> None:
+    """Wait for the verdict over all variants; `cargo check` may go on."""
+    while session.verdict().pending or not session.verdict().total:
+        await pilot.pause(0.1)
+
+
 async def _picture(size: tuple[int, int]) -> str:
     app = make_app(parser().parse_args(["ops/mla_decode.py", "--theme", "dark"]))
     async with app.run_test(size=size) as pilot:
         while not isinstance(app.live.session, Session) or app.live.session.report is None:
             await pilot.pause(0.1)
         session = app.live.session
-        await session.settle()
+        await _compared(session, pilot)
         text = session.text
         assert text is not None
         for old, new in CHANGES:
             assert old in text, f"{old!r} is not in the port any more"
             text = text.replace(old, new, 1)
         await session.save(text)
-        await session.settle()
-        await pilot.pause(1.0)
+        await pilot.pause(0.5)
+        await _compared(session, pilot)
         await pilot.press("escape", "n")
         await pilot.pause(1.0)
         return app.export_screenshot(title="tileport-tui ops/mla_decode.py", simplify=True)
