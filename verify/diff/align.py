@@ -76,6 +76,8 @@ _MMA = frozenset({"mmaf", "mmai", "mmaf_scaled"})
 _SHAPING = frozenset({"splat", "broadcast", "reshape", "iota"})
 #: Nothing of interest stands below them.
 _LEAVES = frozenset({"constant", "splat", "parameter", "argument", "result"})
+#: Integer arithmetic: with a promise about overflow it stays as it is written.
+_ADDING = frozenset({"sum", "addi", "product", "muli"})
 _ENDS = frozenset({"continue", "break", "yield", "return"})
 
 
@@ -210,11 +212,13 @@ class Aligner:
             self._cause("use", one, other, "", step)
             return
         left, right = dict(one.attributes), dict(other.attributes)
-        for name in sorted({*left, *right}):
-            if left.get(name) != right.get(name) and name != "text":
-                self._cause("attribute", one, other, name, step)
         if left.get("text") != right.get("text"):
-            self._cause("op", one, other, "", step)
+            # An op without a grammar, at least on one side.
+            self._cause("op", one, other, "text", step)
+            return
+        for name in sorted({*left, *right}):
+            if left.get(name) != right.get(name):
+                self._cause("attribute", one, other, name, step)
 
     def _types(self, step: _Step) -> None:
         """A type that is not just that of the operands."""
@@ -548,6 +552,9 @@ def _fused(one: Node, other: Node) -> list[tuple[Node, Node]]:
 
 def _beneath(one: Node, other: Node) -> Iterable[tuple[Node, Node]]:
     """Operands to go on with below a pair of different ops."""
+    if {one.op, other.op} <= _ADDING:
+        pairs, _, _ = match_operands(one.operands, other.operands)
+        return [(one.operands[a], other.operands[b]) for a, b in pairs]
     plain = one.op not in _LEAVES and other.op not in _LEAVES
     if plain and len(one.operands) == len(other.operands) and one.type == other.type:
         return list(zip(one.operands, other.operands, strict=True))

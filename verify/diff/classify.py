@@ -399,8 +399,10 @@ def _op(cause: Cause) -> list[Meaning]:
     if cause.role in ("lower", "upper", "step") and (None not in values or "sum" in ops):
         text = f"the loop's {cause.role} bound is {right} here, {left} in the reference"
         return [Meaning("trip-count", text, left, right)]
-    if one.op == other.op:
-        return [Meaning("op-changed", f"{one.op} has other text", left, right)]
+    if cause.name == "text":
+        sides = one.attribute("text") or one.op, other.attribute("text") or other.op
+        text = f"{one.op} is written in a way that is not known here; its text differs"
+        return [Meaning("op-changed", text, *sides)]
     if one.op in ("addi", "sum") and other.op in ("addi", "sum", "muli", "product"):
         flag = other.attribute("overflow") or one.attribute("overflow")
         if flag:

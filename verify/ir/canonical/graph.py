@@ -224,10 +224,11 @@ class Graph:
         for each in (*operands, *_captured(yields)):
             if each.block.depth > block.depth:
                 block = each.block
-        made = self.add(op, operands, attributes, type, data, block=block)
-        body = Block(block, block.depth + 1, owner=made)
+        body = Block(block, block.depth + 1)
         body.terminator = self.add("yield", yields, (), "", (), block=body)
+        made = self.add(op, operands, attributes, type, data, block=block)
         made.blocks = (body,)
+        body.owner = made
         made.digest = digest(op, (), "", (), [made.digest, body.terminator.digest])
         derive(made)
         self._shared[key] = made
