@@ -38,6 +38,24 @@ class Outcome(msgspec.Struct, kw_only=True):
         """From now on another process reports, which counts its launches from 0."""
         self._base = len(self.launches)
 
+    def with_cases_of(self, other: Outcome, again: set[int]) -> Outcome:
+        """This outcome, with the cases of these numbers taken from another run of them."""
+        names = {self.cases[index] for index in again}
+        # What such a case launched before it failed, it launched in the other run as well.
+        kept = [launch for launch in self.launches if not set(launch.cases) <= names]
+        for launch in kept:
+            launch.cases = [case for case in launch.cases if case not in names]
+        return msgspec.structs.replace(
+            self,
+            real=True,
+            launches=[*kept, *other.launches],
+            findings=[
+                *((index, finding) for index, finding in self.findings if index not in again),
+                *other.findings,
+            ],
+            files=self.files | other.files,
+        )
+
     def take(self, event: Event) -> None:
         """Notes a launch, a finding or a failure; other events are for whoever runs the process."""
         match event:

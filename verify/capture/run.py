@@ -50,22 +50,14 @@ def run_request(request: CaptureRequest, local_target: str) -> CaptureReport:
 
 
 def _with_gpu(task: Task, outcome: Outcome) -> Outcome:
-    """Runs the cases that need data once more, on the GPU; the outcome of both runs."""
+    """Runs again, on the GPU, what needs it; the outcome of both runs."""
+    if outcome.failed is not None:
+        # It may be the import that asks for the GPU.
+        (on_gpu,) = run_tasks([msgspec.structs.replace(task, real=True)], parallel=1)
+        return outcome if on_gpu.failed is not None else on_gpu
     needing = {i for i, found in outcome.findings if found.kind == "capture-needs-data"}
     if not needing:
         return outcome
     again = msgspec.structs.replace(task, real=True, only=tuple(sorted(needing)))
     (on_gpu,) = run_tasks([again], parallel=1)
-    if on_gpu.failed is not None:
-        return outcome
-    kept = [(i, found) for i, found in outcome.findings if i not in needing]
-    # What was launched before the case asked for data is launched on the GPU as well.
-    names = {outcome.cases[i] for i in needing}
-    launches = [launch for launch in outcome.launches if not set(launch.cases) <= names]
-    return msgspec.structs.replace(
-        outcome,
-        real=True,
-        findings=[*kept, *on_gpu.findings],
-        launches=[*launches, *on_gpu.launches],
-        files=outcome.files | on_gpu.files,
-    )
+    return outcome if on_gpu.failed is not None else outcome.with_cases_of(on_gpu, needing)

@@ -142,6 +142,9 @@ def _set_up(task: Task, events: int, output: int) -> Reporter:
         signal.signal(handled, signal.SIG_DFL)
     faulthandler.enable(file=2)
     faulthandler.register(WHERE_SIGNAL, file=2, all_threads=False)
+    if not task.real:
+        # Also on a machine with a GPU: not seeing it, torch leaves it alone.
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.chdir(task.request.workspace)
     return Reporter(pipe)
 
