@@ -2,8 +2,8 @@
 
     python -m tests.tools.screenshot docs/live.svg
 
-Copies ops/mla_decode, opens the app on it, takes a hint and a padding out of the Rust as a person
-would type it, waits for the findings, and writes the screen as SVG.
+Copies ops/mla_decode, opens the app on it, changes a hint and a constant of the Rust as another
+editor would, waits for the findings, and writes the screen as SVG.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ async def _picture(size: tuple[int, int]) -> str:
         for old, new in CHANGES:
             assert old in text, f"{old!r} is not in the port any more"
             text = text.replace(old, new, 1)
-        await session.save(text)
-        await pilot.pause(0.5)
+        # As from another editor: the app takes it over into its own.
+        await asyncio.to_thread(Path(session.operator.port).write_text, text)
+        await pilot.pause(1.0)
         await _compared(session, pilot)
         await pilot.press("escape", "n")
         await pilot.pause(1.0)
