@@ -6,6 +6,7 @@ One place for the rules by which nothing is lost. It asks through `Desk.ask` and
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import Protocol
 
@@ -67,6 +68,8 @@ class Desk:
         #: Why the text cannot be edited, as it stands in the title; "" where it can.
         self.frozen = ""
         self._asking = False
+        #: One save or undo of a save at a time.
+        self._writing = asyncio.Lock()
         #: The texts of recent generations, to know which text a result is about.
         self.generations: dict[int, str] = {}
 
@@ -136,6 +139,10 @@ class Desk:
 
     async def save(self) -> bool:
         """Save; whether the file now holds the text."""
+        async with self._writing:
+            return await self._save()
+
+    async def _save(self) -> bool:
         if self.session is None:
             self._front.say("the session is still starting", Severity.SLOW)
             return False
@@ -166,6 +173,10 @@ class Desk:
 
     async def undo_save(self) -> None:
         """Put the file back to what it was before the last save."""
+        async with self._writing:
+            await self._undo_save()
+
+    async def _undo_save(self) -> None:
         if self.session is None:
             return
         if self.frozen:
@@ -214,6 +225,8 @@ class Desk:
 
     async def may_quit(self) -> bool:
         """Whether the app may end: nothing unsaved, or the person said so."""
+        async with self._writing:
+            pass  # A save that is under way may settle it.
         if self.frozen or not self.buffer.unsaved:
             return True
         answer = await self._front.ask(

@@ -210,6 +210,15 @@ class Terminal:
             self._read(0.02)
         raise AssertionError(f"still running after {timeout} s:\n{self.text}")
 
+    def wait_end(self, timeout: float = 10.0) -> int:
+        """Wait for the end of a program whose terminal was closed; its exit code."""
+        end = time.monotonic() + timeout
+        while not self._reap():
+            if time.monotonic() > end:
+                raise AssertionError(f"still running after {timeout} s")
+            time.sleep(0.02)
+        return self.exit_code or 0
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal to the program."""
         with contextlib.suppress(ProcessLookupError):

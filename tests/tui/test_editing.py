@@ -139,6 +139,23 @@ async def test_quit_by_the_save_key_saves(open_app):
         assert opened.session.closed
 
 
+async def test_quit_waits_for_a_save_that_is_under_way(open_app):
+    import asyncio
+
+    async with open_app() as opened:
+        write = opened.session.save
+
+        async def slow(text):
+            await asyncio.sleep(0.2)
+            await write(text)
+
+        opened.session.save = slow
+        await opened.pilot.press("x", "ctrl+s", "ctrl+q")
+        await opened.pilot.pause(0.5)
+        assert opened.session.closed
+        assert opened.port.read_text() == "x" + RUST
+
+
 async def test_quit_can_discard_and_the_session_had_the_text(open_app):
     async with open_app() as opened:
         await opened.press("x", "ctrl+q", "down", "enter")

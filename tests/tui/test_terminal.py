@@ -4,7 +4,6 @@ import re
 import signal
 import stat
 import sys
-import time
 
 import pytest
 
@@ -117,11 +116,7 @@ def test_a_lost_terminal_ends_the_app_and_the_session_first(folder):
         terminal.type("x")
         terminal.pump(0.3)
         terminal.hang_up()
-        end = time.monotonic() + 10
-        while terminal.exit_code is None and time.monotonic() < end:
-            time.sleep(0.02)
-            terminal._reap()
-        assert terminal.exit_code == 128 + signal.SIGHUP
+        assert terminal.wait_end() == 128 + signal.SIGHUP
         assert (folder / "closed").read_text() == "x" + RUST
 
 

@@ -113,7 +113,8 @@ class RustEditor(CodeArea):
             self.clamp_visitable((rows.forward(end[0]), end[1])),
         )
         self.record_cursor_width()
-        self.scroll_to(y=rows.forward(top), animate=False)
+        # At the top of the file the view stays there, so that lines put first are seen.
+        self.scroll_to(y=rows.forward(top) if top else 0, animate=False)
         return True
 
 
