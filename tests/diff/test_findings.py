@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
+import tileport.verify.diff
 from tileport.verify.diff.kinds import KINDS
 from tileport.verify.diff.model import Comparison, DiffVerdict, RowKind
+from tileport.verify.ir.text import parse_module
 from tileport.verify.model import Severity
 
 from ..ir_canonical.texts import compared, store
@@ -14,8 +19,6 @@ from .pairs import Pair, pairs
 
 def _changed(name: str, old: str, new: str, count: int = 1) -> tuple[Pair, Comparison]:
     """The pair, and the comparison after a change of the port's text."""
-    from tileport.verify.ir.text import parse_module
-
     pair = pairs()[name]
     assert old in pair.port_text
     text = pair.port_text.replace(old, new, count)
@@ -221,3 +224,19 @@ def test_every_kind_has_a_meaning_and_every_finding_a_known_kind() -> None:
     for kind in KINDS.values():
         assert kind.meaning
         assert kind.name == kind.name.lower()
+
+
+def test_every_kind_that_is_told_is_listed() -> None:
+    source = Path(tileport.verify.diff.__file__ or "").parent
+    told: set[str] = set()
+    for path in source.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Meaning":
+                kind = node.args[0]
+                if isinstance(kind, ast.Constant):
+                    told.add(kind.value)
+                elif isinstance(kind, ast.JoinedStr):
+                    told |= {f"{word}-static" for word in ("shape", "stride")}
+                    told |= {f"{word}-not-static" for word in ("shape", "stride")}
+    assert len(told) > 25
+    assert told <= set(KINDS)

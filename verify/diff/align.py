@@ -74,10 +74,6 @@ _REST = {"load_view_tko": "index", "store_view_tko": "index", "for": "carried", 
 _CONTROL = frozenset({"for", "loop", "if", "branch"})
 _MMA = frozenset({"mmaf", "mmai", "mmaf_scaled"})
 _SHAPING = frozenset({"splat", "broadcast", "reshape", "iota"})
-#: Nothing of interest stands below them.
-_LEAVES = frozenset({"constant", "splat", "parameter", "argument", "result"})
-#: Integer arithmetic: with a promise about overflow it stays as it is written.
-_ADDING = frozenset({"sum", "addi", "product", "muli"})
 _ENDS = frozenset({"continue", "break", "yield", "return"})
 
 
@@ -550,15 +546,27 @@ def _fused(one: Node, other: Node) -> list[tuple[Node, Node]]:
     return []
 
 
+#: Ops that are written one for the other; below them the operands are those of each other.
+_KIN = (
+    frozenset({"sum", "addi", "subi", "product", "muli"}),
+    frozenset({"addf", "subf"}),
+    frozenset({"mulf", "divf"}),
+    frozenset({"maxf", "minf"}),
+    frozenset({"maxi", "mini"}),
+    frozenset({"andi", "ori", "xori"}),
+    frozenset({"exp", "exp2"}),
+    frozenset({"log", "log2"}),
+    frozenset({"sqrt", "rsqrt"}),
+    frozenset({"exti", "trunci"}),
+)
+
+
 def _beneath(one: Node, other: Node) -> Iterable[tuple[Node, Node]]:
     """Operands to go on with below a pair of different ops."""
-    if {one.op, other.op} <= _ADDING:
-        pairs, _, _ = match_operands(one.operands, other.operands)
-        return [(one.operands[a], other.operands[b]) for a, b in pairs]
-    plain = one.op not in _LEAVES and other.op not in _LEAVES
-    if plain and len(one.operands) == len(other.operands) and one.type == other.type:
-        return list(zip(one.operands, other.operands, strict=True))
-    return []
+    if not any(one.op in kin and other.op in kin for kin in _KIN):
+        return []
+    pairs, _, _ = match_operands(one.operands, other.operands)
+    return [(one.operands[a], other.operands[b]) for a, b in pairs]
 
 
 def tensor_operands(node: Node) -> dict[str, Node]:

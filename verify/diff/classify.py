@@ -348,9 +348,8 @@ def _data(cause: Cause) -> list[Meaning]:
 
 
 def _constants(cause: Cause, left: str, right: str) -> Meaning:
-    if cause.role in ("lower", "upper", "step"):
-        text = f"the loop's {cause.role} bound is {right} here, {left} in the reference"
-        return Meaning("trip-count", text, left, right)
+    if _is_bound(cause):
+        return _bound(cause, left, right)
     if cause.role == "padding":
         text = f"masked elements are {right} here, {left} in the reference"
         return Meaning("padding-changed", text, left, right)
@@ -363,12 +362,12 @@ def _sums(cause: Cause, one: Node, other: Node) -> Meaning:
     left, right = expression(one), expression(other)
     gone = list((Counter(one.data[1:]) - Counter(other.data[1:])).elements())
     come = list((Counter(other.data[1:]) - Counter(one.data[1:])).elements())
-    if cause.role in ("lower", "upper", "step"):
-        text = f"the loop's {cause.role} bound is {right} here, {left} in the reference"
-        return Meaning("trip-count", text, left, right)
+    if _is_bound(cause):
+        return _bound(cause, left, right)
     text = f"computes {right}, the reference {left}"
     group = ""
     if len(gone) == len(come) == 1 and one.data[0] == other.data[0]:
+        text = f"a factor is {abs(come[0])} here, {abs(gone[0])} in the reference"
         group = f"{abs(gone[0])} {abs(come[0])}"
     return Meaning("constant-changed", text, left, right, group=group)
 
@@ -377,7 +376,6 @@ def _op(cause: Cause) -> list[Meaning]:
     one, other = cause.reference, cause.port
     assert one is not None
     assert other is not None
-    ops = one.op, other.op
     if cause.name == "turned":
         left, right = expression(one), f"not ({expression(other)})"
         text = f"chooses where {right}, the reference where {left}"
@@ -396,9 +394,8 @@ def _op(cause: Cause) -> list[Meaning]:
     if cause.role == "mask" and values[0] == 1:
         text = "elements are masked here; the reference accesses all"
         return [Meaning("mask-added", text, "all elements", right, "leave the mask out")]
-    if cause.role in ("lower", "upper", "step") and (None not in values or "sum" in ops):
-        text = f"the loop's {cause.role} bound is {right} here, {left} in the reference"
-        return [Meaning("trip-count", text, left, right)]
+    if _is_bound(cause):
+        return [_bound(cause, expression(one), expression(other))]
     if cause.name == "text":
         sides = one.attribute("text") or one.op, other.attribute("text") or other.op
         text = f"{one.op} is written in a way that is not known here; its text differs"
@@ -413,9 +410,21 @@ def _op(cause: Cause) -> list[Meaning]:
     return [Meaning("op-changed", text, left, right)]
 
 
+def _is_bound(cause: Cause) -> bool:
+    """Whether a cause is the bound of a loop itself, not something deep inside of it."""
+    user = cause.reference_user
+    return cause.role in ("lower", "upper", "step") and user is not None and user.op == "for"
+
+
+def _bound(cause: Cause, left: str, right: str) -> Meaning:
+    word = "step" if cause.role == "step" else f"{cause.role} bound"
+    text = f"the loop's {word} is {right} here, {left} in the reference"
+    return Meaning("trip-count", text, left, right)
+
+
 def _short(node: Node) -> str:
     text = expression(node)
-    return text if len(text) < 60 else node.op
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 _EFFECT_WORDS = {
@@ -475,13 +484,8 @@ def _lone(cause: Cause, node: Node, *, here: bool) -> Meaning:
     if node.op == "select" and _is_remainder_fix(node):
         text = "% takes the sign of the dividend on one side and of the divisor on the other"
         return Meaning("rounding-lost", text, *shown, "add the divisor where the signs differ")
-    if node.op == "sum" and (cause.role in ("lower", "upper") or cause.name == "term"):
-        other = cause.port if not here else cause.reference
-        sides = _short(node), _short(other) if other is not None else ""
-        if cause.role in ("lower", "upper"):
-            left, right = sides if not here else sides[::-1]
-            text = f"the loop's {cause.role} bound is {right} here, {left} in the reference"
-            return Meaning("trip-count", text, left, right)
+    if _is_bound(cause) and cause.reference is not None and cause.port is not None:
+        return _bound(cause, expression(cause.reference), expression(cause.port))
     if node.access is not None or node.blocks:
         verb = "only here" if here else "missing here"
         text = f"a {_word(node)} of the {'port' if here else 'reference'} is {verb}"

@@ -55,6 +55,7 @@ class Builder:
         self.controls: dict[int, Node] = {}
         #: The tokens that each loop carries.
         self.orders: dict[int, LoopOrder] = {}
+        self._constants: dict[tuple[str, str], Node] = {}
         self.block = graph.root
         self._numbers = 0
 
@@ -101,7 +102,11 @@ class Builder:
         if not op.known:
             self.ordered(op)
         elif name == "constant":
-            self.values[op.results[0]] = self._constant_op(op)
+            key = (op.attributes.get("value", ""), op.results[0].type)
+            found = self._constants.get(key)
+            if found is None:
+                found = self._constants[key] = self._constant_op(*key)
+            self.values[op.results[0]] = found
         elif name == "assume":
             self._assume(op)
         elif name == "make_token":
@@ -117,9 +122,7 @@ class Builder:
         else:
             self.ordered(op)
 
-    def _constant_op(self, op: Op) -> Node:
-        type = op.results[0].type
-        text = op.attributes.get("value", "")
+    def _constant_op(self, text: str, type: str) -> Node:
         element = element_of(type)
         data: tuple[int, ...] = ()
         if width_of(type):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tileport.verify.ir.canonical.nodes import Node
 
@@ -28,24 +29,7 @@ class Facts:
 
     def add(self, predicate: str) -> None:
         """Take one assume predicate in."""
-        match = _DIV_BY.fullmatch(predicate)
-        if match:
-            value = int(match[1])
-            if value & (value - 1) == 0:
-                self.divisor = max(self.divisor, value)
-            else:
-                self.other.add(predicate)
-            return
-        match = _BOUNDED.fullmatch(predicate)
-        if match:
-            if match[1] != "?":
-                low = int(match[1])
-                self.low = low if self.low is None else max(self.low, low)
-            if match[2] != "?":
-                high = int(match[2])
-                self.high = high if self.high is None else min(self.high, high)
-            return
-        self.other.add(predicate)
+        self.merge(_parsed(predicate))
 
     def merge(self, more: Facts) -> None:
         """Take all promises of `more` in."""
@@ -62,6 +46,21 @@ class Facts:
         high = None if self.high is None or other.high is None else max(self.high, other.high)
         divisor = min(self.divisor, other.divisor)
         return Facts(divisor, low, high, self.other & other.other)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(predicate: str) -> Facts:
+    """The facts of one predicate; nobody may change them."""
+    match = _DIV_BY.fullmatch(predicate)
+    if match:
+        value = int(match[1])
+        if value > 0 and value & (value - 1) == 0:
+            return Facts(divisor=value)
+    match = _BOUNDED.fullmatch(predicate)
+    if match:
+        low, high = (None if bound == "?" else int(bound) for bound in match.groups())
+        return Facts(low=low, high=high)
+    return Facts(other={predicate})
 
 
 def attach(node: Node, facts: Facts, limits: Mapping[bytes, Facts] | None = None) -> None:
@@ -91,11 +90,13 @@ def attach(node: Node, facts: Facts, limits: Mapping[bytes, Facts] | None = None
             node.range = (low, high)
 
 
+_NOTHING = Facts()
+
+
 def implied(node: Node, predicate: str) -> bool:
     """Whether a predicate follows from what is known of `node` everywhere."""
-    facts = Facts()
-    facts.add(predicate)
-    have = node.facts or Facts()
+    facts = _parsed(predicate)
+    have = node.facts or _NOTHING
     if not facts.other <= have.other or facts.divisor > max(node.divisor, have.divisor):
         return False
     least, most = node.range or (None, None)
