@@ -132,6 +132,14 @@ def cache_home() -> Path:
     return Path("/tmp") / f"tileport-{os.getuid()}"
 
 
+def build_home() -> Path:
+    """Where cargo keeps what it built for checking ports, for all workspaces of this user.
+
+    Building cutile takes a minute and some hundred megabytes: once is enough.
+    """
+    return cache_home() / "tileport" / "cargo-check"
+
+
 def _prepare(root: Path) -> OSError | None:
     """Makes the folder ready to write; the error where that cannot be done."""
     try:

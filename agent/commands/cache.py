@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,17 +18,21 @@ from tileport.verify.config import load_config
 from tileport.verify.journal import pinned_blobs
 from tileport.verify.ladder.recorded import recorded_blobs
 from tileport.verify.store import Cleaned, Store
-from tileport.verify.workspace import StateFolder, find_workspace, open_state
+from tileport.verify.workspace import StateFolder, build_home, find_workspace, open_state
 
 EXAMPLES = """\
   tileport cache info
   tileport cache clean      all cached results; saved texts and recordings stay
+  tileport cache clean --builds   also what cargo built to check ports with rustc
   tileport cache trim       only what is over the size limit of [tool.tileport]
 """
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("info", "clean", "trim"))
+    parser.add_argument(
+        "--builds", action="store_true", help="clean: cargo's builds too, of all workspaces"
+    )
     parser.add_argument(
         "--workspace", metavar="DIR", default=".", help="a folder of the workspace (this one)"
     )
@@ -35,6 +42,15 @@ def _kept(state: StateFolder) -> Iterator[str]:
     """Blobs that undo and recordings need; no clean takes them."""
     yield from pinned_blobs(state)
     yield from recorded_blobs(state)
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):  # it went away meanwhile
+                total += (Path(place) / name).lstat().st_size
+    return total
 
 
 def megabytes(size: int) -> str:
@@ -55,22 +71,32 @@ def _run(options: argparse.Namespace) -> int:
         done = store.evict(keep)
     else:
         done = store.usage(keep)
+    builds = [state.check, build_home()]
+    freed = 0
+    if options.action == "clean" and options.builds:
+        freed = sum(map(_size, builds))
+        for folder in builds:
+            shutil.rmtree(folder, ignore_errors=True)
+    built = sum(map(_size, builds))
     if options.json:
         write(
             jsonout.render(
                 {
                     "folder": str(state.root),
                     "limit": config.cache_size,
+                    "builds": [str(folder) for folder in builds],
+                    "builds_bytes": built,
                     **msgspec.to_builtins(done),
                 }
             )
         )
         return 0
     if options.action != "info":
-        write(f"removed {done.files} files, {megabytes(done.bytes)}\n")
+        write(f"removed {done.files} files, {megabytes(done.bytes + freed)}\n")
     write(
         f"{state.root}: {done.left_files} files, {megabytes(done.left_bytes)}"
         f" of {megabytes(config.cache_size)}\n"
+        f"cargo's builds: {megabytes(built)} in {build_home()}\n"
     )
     return 0
 

@@ -17,6 +17,7 @@ from tileport.verify.compile.cargo import CargoCheck, merge_diagnostics, read_me
 from tileport.verify.compile.model import Diagnostic, DiagnosticSeverity, DiagnosticSource
 from tileport.verify.errors import ExitCode, TileportError
 from tileport.verify.model import Place
+from tileport.verify.workspace import build_home
 
 FILE = Path("/state/check/twice-0/port.rs")
 
@@ -146,16 +147,17 @@ async def test_the_crate_holds_the_text_and_nothing_else_is_written(
     cargo.does('pwd >&2; cp port.rs "$CARGO_TARGET_DIR.seen"')
     port = tmp_path / "twice.rs"
     port.write_text("on disk")
-    check = CargoCheck(tmp_path / "check")
+    check = CargoCheck(tmp_path / "check", builds=tmp_path / "builds")
     assert await check.check("typed", str(port)) == ()
-    assert (tmp_path / "check" / "target.seen").read_text() == "typed"
+    (seen,) = (tmp_path / "builds").glob("*.seen")
+    assert seen.read_text() == "typed"
     assert port.read_text() == "on disk"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "check", "twice.rs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "builds", "check", "twice.rs"]
 
 
 async def test_an_unchanged_text_is_not_written_again(cargo: StandIn, tmp_path: Path) -> None:
     cargo.does("true")
-    check = CargoCheck(tmp_path / "check")
+    check = CargoCheck(tmp_path / "check", builds=tmp_path / "builds")
     await check.check("one", "twice.rs")
     (file,) = (tmp_path / "check").glob("*/port.rs")
     before = file.stat().st_mtime_ns
@@ -168,7 +170,7 @@ async def test_an_unchanged_text_is_not_written_again(cargo: StandIn, tmp_path: 
 async def test_the_messages_of_the_crate_come_back(cargo: StandIn, tmp_path: Path) -> None:
     line = record("mismatched types", span(3), src=Path("@@"))
     cargo.does(f"echo '{line}' | sed \"s,@@,$PWD/port.rs,\"; exit 101")
-    check = CargoCheck(tmp_path / "check")
+    check = CargoCheck(tmp_path / "check", builds=tmp_path / "builds")
     assert await check.check("text", "ops/twice.rs") == (rustc("mismatched types", 3),)
 
 
@@ -179,7 +181,10 @@ async def test_the_network_is_asked_only_when_crates_are_missing(
         'case "$*" in *--offline*) echo "error: no matching package named cutile found" >&2;'
         " exit 101;; esac"
     )
-    assert await CargoCheck(tmp_path / "check").check("text", "twice.rs") == ()
+    assert (
+        await CargoCheck(tmp_path / "check", builds=tmp_path / "builds").check("text", "twice.rs")
+        == ()
+    )
     first, second = cargo.arguments()
     assert "--offline" in first
     assert "--offline" not in second
@@ -190,13 +195,15 @@ async def test_a_failure_without_messages_is_told_with_what_cargo_said(
 ) -> None:
     cargo.does('echo "error: linker cc not found" >&2; exit 101')
     with pytest.raises(TileportError, match="linker cc not found"):
-        await CargoCheck(tmp_path / "check").check("text", "twice.rs")
+        await CargoCheck(tmp_path / "check", builds=tmp_path / "builds").check("text", "twice.rs")
 
 
 async def test_a_cancelled_check_ends_everything_it_started(cargo: StandIn, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     cargo.does(f"sleep 600 & echo $! >> {pids}; echo $$ >> {pids}; wait")
-    task = asyncio.create_task(CargoCheck(tmp_path / "check").check("text", "twice.rs"))
+    task = asyncio.create_task(
+        CargoCheck(tmp_path / "check", builds=tmp_path / "builds").check("text", "twice.rs")
+    )
     while not pids.exists() or len(pids.read_text().split()) < 2:
         await asyncio.sleep(0.02)
     task.cancel()
@@ -210,13 +217,15 @@ async def test_a_check_that_never_ends_misses_its_deadline(cargo: StandIn, tmp_p
     cargo.does("sleep 600")
     start = time.monotonic()
     with pytest.raises(TileportError, match=r"longer than 0\.5 s"):
-        await CargoCheck(tmp_path / "check", deadline=0.5).check("text", "twice.rs")
+        await CargoCheck(tmp_path / "check", builds=tmp_path / "builds", deadline=0.5).check(
+            "text", "twice.rs"
+        )
     assert time.monotonic() - start < 8
 
 
 async def test_close_ends_what_runs(cargo: StandIn, tmp_path: Path) -> None:
     cargo.does("sleep 600")
-    check = CargoCheck(tmp_path / "check")
+    check = CargoCheck(tmp_path / "check", builds=tmp_path / "builds")
     task = asyncio.create_task(check.check("text", "twice.rs"))
     await asyncio.sleep(0.3)
     await check.close()
@@ -228,7 +237,9 @@ async def test_close_ends_what_runs(cargo: StandIn, tmp_path: Path) -> None:
 async def test_it_says_what_it_is_doing(cargo: StandIn, tmp_path: Path) -> None:
     cargo.does('printf "   Compiling syn v2.0.1\\n    Checking port v0.0.0 (x)\\n" >&2')
     said: list[str] = []
-    await CargoCheck(tmp_path / "check", progress=said.append).check("text", "twice.rs")
+    await CargoCheck(tmp_path / "check", builds=tmp_path / "builds", progress=said.append).check(
+        "text", "twice.rs"
+    )
     assert said[0] == "checking with rustc"
     assert said[1].startswith("building syn v2.0.1")
     assert len(said) == 2
@@ -240,7 +251,7 @@ async def test_without_cargo_it_says_what_brings_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CARGO_HOME", str(tmp_path))
     with pytest.raises(TileportError, match="rustup") as caught:
-        await CargoCheck(tmp_path / "check").check("text", "twice.rs")
+        await CargoCheck(tmp_path / "check", builds=tmp_path / "builds").check("text", "twice.rs")
     assert caught.value.code is ExitCode.TOOL_MISSING
 
 
@@ -249,7 +260,7 @@ async def test_without_the_headers_it_says_what_brings_them(
 ) -> None:
     monkeypatch.setattr("tileport.ffi.build_env._site_packages", lambda: [tmp_path])
     with pytest.raises(TileportError, match="native-build") as caught:
-        await CargoCheck(tmp_path / "check").check("text", "twice.rs")
+        await CargoCheck(tmp_path / "check", builds=tmp_path / "builds").check("text", "twice.rs")
     assert caught.value.code is ExitCode.TOOL_MISSING
 
 
@@ -257,7 +268,7 @@ async def test_a_folder_that_cannot_be_written_is_told(cargo: StandIn, tmp_path:
     cargo.does("true")
     (tmp_path / "check").write_text("a file")
     with pytest.raises(TileportError):
-        await CargoCheck(tmp_path / "check").check("text", "twice.rs")
+        await CargoCheck(tmp_path / "check", builds=tmp_path / "builds").check("text", "twice.rs")
 
 
 @pytest.mark.slow
@@ -265,7 +276,7 @@ async def test_rustc_finds_what_the_frontend_passes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """With the real cargo; the first check builds cutile, a minute and more."""
-    check = CargoCheck(tmp_path_factory.mktemp("check"))
+    check = CargoCheck(tmp_path_factory.mktemp("check"), builds=build_home())
     assert not [d for d in await check.check(TWICE, "twice.rs") if d.severity == "error"]
     text = TWICE.replace("let block: i32", "let block: i64")
     start = time.monotonic()

@@ -2,8 +2,8 @@
 
 rustc sees what cutile's own compiler does not: trait bounds, integer widths, element types. The
 port's text becomes the root file of a crate in the state folder, so lines and columns are the
-port's own; the user's file is not touched. The first check of a workspace compiles cutile, about
-a minute; later ones take a fraction of a second.
+port's own; the user's file is not touched. The first check of all compiles cutile, about a
+minute; later ones, of any workspace, take a fraction of a second.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class CargoCheck:
     """Runs `cargo check` on port texts, one at a time; one event loop uses it.
 
     Args:
-        folder: Where the generated crates and what cargo builds go; made if need be.
+        folder: Where the generated crates go; made if need be.
+        builds: Where what cargo builds goes, to be shared by whoever can; made if need be.
         deadline: Seconds one check may take.
         progress: Called with what cargo is doing, one line, as it changes.
     """
@@ -104,10 +105,12 @@ class CargoCheck:
         self,
         folder: Path,
         *,
+        builds: Path,
         deadline: float = DEADLINE,
         progress: Callable[[str], None] = lambda doing: None,
     ) -> None:
         self._folder = folder
+        self._builds = builds
         self._deadline = deadline
         self._progress = progress
         self._turn = asyncio.Lock()
@@ -190,7 +193,7 @@ class CargoCheck:
         self._progress("checking with rustc")
         environment = {k: v for k, v in os.environ.items() if k not in _DROPPED} | {
             **env,
-            "CARGO_TARGET_DIR": str(self._folder / "target"),
+            "CARGO_TARGET_DIR": str(self._target(env)),
             "CARGO_TERM_COLOR": "never",
             "RUSTUP_AUTO_INSTALL": "0",
         }
@@ -214,6 +217,16 @@ class CargoCheck:
             raise TileportError(
                 f"cargo does not start: {error.strerror}", code=ExitCode.TOOL_MISSING
             ) from None
+
+    def _target(self, env: Mapping[str, str]) -> Path:
+        """What cargo builds with one toolkit; another toolkit would have it build all anew."""
+        key = "\0".join((_MANIFEST, *(f"{name}={env[name]}" for name in sorted(env))))
+        target = self._builds / hashlib.sha256(key.encode()).hexdigest()[:12]
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return self._folder / "target"
+        return target if os.access(target, os.W_OK) else self._folder / "target"
 
     def _tell(self, line: str) -> None:
         words = line.split()

@@ -18,6 +18,7 @@ from tileport.verify.config import Config
 from tileport.verify.diff.model import Comparison
 from tileport.verify.errors import TileportError
 from tileport.verify.model import CaptureReport
+from tileport.verify.workspace import build_home
 
 #: More workers than this take more memory than they save time.
 _MOST_WORKERS = 8
@@ -110,7 +111,10 @@ class Servers:
         #: Makes a `cargo check` for one operator; whoever makes one closes it.
         self.cargo: MakeCargo = cargo or (
             lambda folder, progress: CargoCheck(
-                folder, deadline=config.deadlines.build, progress=progress
+                folder,
+                builds=build_home(),
+                deadline=config.deadlines.build,
+                progress=progress,
             )
         )
         self._warming: set[asyncio.Task[object]] = set()
