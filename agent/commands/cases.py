@@ -12,7 +12,7 @@ from tileport.agent.output import Progress, write
 from tileport.agent.report import jsonout
 from tileport.agent.report.paths import relative
 from tileport.agent.report.style import Style, style_for
-from tileport.agent.report.text import finding_lines, table
+from tileport.agent.report.text import counted, finding_lines, table
 from tileport.verify.model import CaptureReport, Variant
 from tileport.verify.safe_text import one_line
 from tileport.verify.session import Session
@@ -59,8 +59,9 @@ def report_lines(report: CaptureReport, style: Style) -> Iterator[str]:
     """The first line about a capture, and its findings."""
     how = "without a GPU" if report.mode == "fake" else "on this GPU"
     yield (
-        f"{style(report.operator, 'bold')}  {len(report.cases)} cases, "
-        f"{len(report.variants)} variants, captured {how} in {report.milliseconds:.0f} ms"
+        f"{style(report.operator, 'bold')}  {counted(len(report.cases), 'case')}, "
+        f"{counted(len(report.variants), 'variant')}, "
+        f"captured {how} in {report.milliseconds:.0f} ms"
     )
     for finding in report.findings:
         yield from finding_lines(finding, style)

@@ -19,6 +19,11 @@ _VERDICT_WORDS = {
 }
 
 
+def counted(number: int, thing: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
 def table(rows: Sequence[Sequence[str]], indent: str = "    ") -> Iterator[str]:
     """Rows of text in aligned columns, two spaces apart."""
     if not rows:
@@ -90,7 +95,7 @@ def operator_lines(report: OperatorReport, style: Style, *, verbose: bool) -> It
             mine = [v for v in report.variants if v.kernel == kernel]
             if not verbose and all(v.verdict == "same" for v in mine):
                 targets = ", ".join(sorted({v.target for v in mine}))
-                yield f"  {kernel}: {len(mine)} variants, all same IR  {style(targets, 'dim')}"
+                yield f"  {kernel}: {counted(len(mine), 'variant')}, all same IR  {style(targets, 'dim')}"
                 continue
             yield f"  {kernel}"
             yield from table([_variant_row(v) for v in mine])
@@ -101,7 +106,7 @@ def operator_lines(report: OperatorReport, style: Style, *, verbose: bool) -> It
             yield from finding_lines(finding, style)
     notes = sum(f.severity is Severity.NOTE and f.allowed is None for f in report.findings)
     if notes and not verbose:
-        yield style(f"  {notes} note{'s' * (notes > 1)}; --verbose shows them", "dim")
+        yield style(f"  {counted(notes, 'note')}; --verbose shows them", "dim")
 
 
 def render(report: CheckReport, style: Style, *, verbose: bool = False) -> str:
