@@ -95,7 +95,8 @@ def operator_lines(report: OperatorReport, style: Style, *, verbose: bool) -> It
             mine = [v for v in report.variants if v.kernel == kernel]
             if not verbose and all(v.verdict == "same" for v in mine):
                 targets = ", ".join(sorted({v.target for v in mine}))
-                yield f"  {kernel}: {counted(len(mine), 'variant')}, all same IR  {style(targets, 'dim')}"
+                count = counted(len(mine), "variant")
+                yield f"  {kernel}: {count}, all same IR  {style(targets, 'dim')}"
                 continue
             yield f"  {kernel}"
             yield from table([_variant_row(v) for v in mine])
