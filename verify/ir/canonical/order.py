@@ -238,21 +238,27 @@ class LoopOrder:
                 for element, why in token.odd
             )
         initial, outer = self.initial[place], self._outer(place)
-        if place in self._next.get(place, []):
+        kept = place in self._next.get(place, [])
+        if kept:
             mask, arguments = initial.mask, initial.arguments
         else:
             mask, arguments = initial.mask & outer.mask, initial.arguments & outer.arguments
-        # Other elements are before in some iterations only.
+        # Other elements are before in some iterations only. What a position starts with and what
+        # is handed to it come one iteration apart, so they have reasons of their own.
         known = TokenSet(mask, arguments)
         odd.update(_beyond(initial, known, ("first", self.named)))
         odd.update(_beyond(outer, known, ("not first", self.named)))
-        odd.update((element, (*why, "in", self.named)) for element, why in initial.odd)
+        word = "in" if kept else "first"
+        odd.update((element, (*why, word, self.named)) for element, why in initial.odd)
         for at, steps in reached.items():
-            if at != place:
-                reason: Reason = ("after", self.named, *_flat(steps))
-                odd.update(_beyond(self.initial[at], known, reason))
-                odd.update(_beyond(self._outer(at), known, reason))
-                odd.update((element, (*why, *reason)) for element, why in self.initial[at].odd)
+            later = [each for each in steps if at != place or each[0] > 0]
+            if not later:
+                continue
+            started: Reason = ("started", self.named, *_flat(later))
+            handed: Reason = ("handed", self.named, *_flat(later))
+            odd.update(_beyond(self.initial[at], known, started))
+            odd.update(_beyond(self._outer(at), known, handed))
+            odd.update((element, (*why, *started)) for element, why in self.initial[at].odd)
         outside = TokenSet(mask, arguments, _without(frozenset(odd), mask, arguments))
         return CarriedToken(outside, {each: _joined(found) for each, found in distances.items()})
 

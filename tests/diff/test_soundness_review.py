@@ -1,0 +1,63 @@
+"""Pairs that look alike and are not the same: each was once taken for equal."""
+
+from __future__ import annotations
+
+import pytest
+
+from tileport.verify.diff.model import DiffVerdict
+
+from ..ir_canonical.texts import compared, store
+
+
+def _swapping(start: tuple[str, str], after: str, following: tuple[str, str]) -> str:
+    """A store before a loop, and one in it after one of two tokens that the loop carries."""
+    return (
+        store("%c8", name="%before")
+        + "\n%out:2 = for %i in (%c0 to %n, step %c1) : tile<i32> "
+        + f"iter_values(%one = {start[0]}, %two = {start[1]}) -> (token, token) {{\n"
+        + store("%c1", token=after, name="%done")
+        + f"\ncontinue {following[0]}, {following[1]} : token, token\n}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "port"),
+    [
+        pytest.param(
+            # After the earlier store in the first iteration; in every other one.
+            _swapping(("%root", "%before"), "%two", ("%root", "%one")),
+            _swapping(("%before", "%root"), "%one", ("%two", "%one")),
+            id="tokens-that-swap-places",
+        ),
+        pytest.param(
+            # After the earlier store in all iterations but the second; in all of them.
+            _swapping(("%before", "%root"), "%one", ("%two", "%before")),
+            _swapping(("%before", "%before"), "%two", ("%before", "%one")),
+            id="what-starts-and-what-is-handed-on",
+        ),
+    ],
+)
+def test_orders_that_hold_in_other_iterations_are_not_the_same(reference: str, port: str) -> None:
+    assert compared(reference, port).verdict is DiffVerdict.DIFFERENT
+    assert compared(reference, reference).verdict is DiffVerdict.SAME
+    assert compared(port, port).verdict is DiffVerdict.SAME
+
+
+def test_an_order_on_some_paths_that_is_dropped_after_one_iteration_is_told() -> None:
+    """The loop hands the token of a branch on, or starts again from the root."""
+
+    def body(following: str) -> str:
+        return (
+            "%t = if %c -> (token) {\n"
+            + store("%c8", name="%inside")
+            + "\nyield %inside : token\n} else {\n"
+            + store("%c2", name="%other")
+            + "\nyield %root : token\n}\n"
+            + "%out = for %i in (%c0 to %n, step %c1) : tile<i32> iter_values(%one = %t) "
+            + "-> (token) {\n"
+            + store("%c1", token="%one", name="%done")
+            + f"\ncontinue {following} : token\n}}"
+        )
+
+    assert compared(body("%one"), body("%root")).verdict is DiffVerdict.DIFFERENT
+    assert compared(body("%one"), body("%one")).verdict is DiffVerdict.SAME
