@@ -143,6 +143,13 @@ _SMALL = [
     ("%s = addi %n, %m : tile<i32>\n" + store("%s"),
      "%s = addi %n, %m overflow<no_signed_wrap> : tile<i32>\n" + store("%s"), "overflow-flag",
      Severity.UNSAFE),
+    ("%s = muli %n, %c8 : tile<i32>\n%r = addi %s, %m : tile<i32>\n" + store("%r"),
+     "%s = muli %n, %c8 overflow<no_signed_wrap> : tile<i32>\n%r = addi %s, %m : tile<i32>\n"
+     + store("%r"), "overflow-flag", Severity.UNSAFE),
+    ("%s = addi %n, %m : tile<i32>\n%a = assume div_by<8>, %s : tile<i32>\n"
+     "%r = addi %a, %c1 : tile<i32>\n" + store("%r"),
+     "%s = addi %n, %m : tile<i32>\n%r = addi %s, %c1 : tile<i32>\n" + store("%r"),
+     "div-by-missing", Severity.SLOW),
     ("%r = maxf %x, %y : tile<f32>\n" + _F.format("%r"),
      "%r = maxf %x, %y propagate_nan : tile<f32>\n" + _F.format("%r"), "nan-propagation",
      Severity.WRONG),

@@ -103,3 +103,36 @@ def test_facts_join_and_meet() -> None:
     assert (common.divisor, common.low, common.high, common.other) == (4, -5, None, set())
     one.merge(other)
     assert (one.divisor, one.low, one.high, one.other) == (16, 0, 100, {"same_elements<[4]>"})
+
+
+def test_a_promise_about_overflow_counts_and_changes_nothing_else() -> None:
+    plain = "%s = addi %n, %m : tile<i32>\n%t = subi %s, %m : tile<i32>\n" + store("%t")
+    flagged = plain.replace("%m : tile<i32>", "%m overflow<no_signed_wrap> : tile<i32>", 1)
+    unused = flagged.replace("%t = subi %s, %m", "%t = subi %n, %m")
+    assert not same(plain, flagged), "n + m - m is n, but n + m is promised not to overflow"
+    assert not same(flagged, flagged.replace("no_signed_wrap", "no_unsigned_wrap"))
+    assert same(unused, unused.replace(" overflow<no_signed_wrap>", ""))
+
+
+def test_a_promise_about_part_of_a_sum_counts() -> None:
+    body = "%s = muli %n, %c8 : tile<i32>\n{0}%r = addi {1}, %m : tile<i32>\n" + store("%r")
+    plain = body.format("", "%s")
+    promised = body.format("%a = assume bounded<0, 99>, %s : tile<i32>\n", "%a")
+    assert not same(plain, promised)
+    assert not same(promised, promised.replace("99", "98"))
+    beside = body.format("%a = assume bounded<0, 99>, %s : tile<i32>\n", "%s")
+    assert same(promised, beside), "a false promise is undefined behaviour whoever uses its result"
+
+
+def test_a_promise_about_overflow_is_about_its_operands() -> None:
+    left = (
+        "%a = addi %n, %m : tile<i32>\n%s = addi %a, %c8 overflow<no_signed_wrap> : tile<i32>\n"
+        + store("%s")
+    )  # fmt: skip
+    right = (
+        "%a = addi %m, %c8 : tile<i32>\n%s = addi %n, %a overflow<no_signed_wrap> : tile<i32>\n"
+        + store("%s")
+    )  # fmt: skip
+    flag = " overflow<no_signed_wrap>"
+    assert same(left.replace(flag, ""), right.replace(flag, ""))
+    assert not same(left, right)

@@ -361,14 +361,3 @@ def test_an_offset_by_zero_is_the_pointer() -> None:
     pointer = graph.node("parameter", (), (("identity", "a.ptr"),), "tile<ptr<f32>>")
     zero = graph.constant(0, "tile<i64>")
     assert graph.make("offset", (pointer, zero), (), pointer.type) is pointer
-
-
-def test_an_overflow_promise_is_kept() -> None:
-    graph = Graph(RULES)
-    maker = Maker(graph, 0)
-    a, b = maker.parameter("tile<i32>"), maker.parameter("tile<i32>")
-    flagged = graph.make("addi", (a, b), (("overflow", "no_signed_wrap"),), "tile<i32>")
-    plain = graph.make("addi", (a, b), (), "tile<i32>")
-    assert flagged is not plain
-    assert flagged.attribute("overflow") == "no_signed_wrap"
-    assert shape_of(plain.type) == ()

@@ -13,7 +13,7 @@ from tileport.verify.ir.canonical.memory import arrays_of
 from tileport.verify.ir.canonical.nodes import Node
 from tileport.verify.ir.canonical.text import short_type
 from tileport.verify.ir.canonical.types import element_of, shape_of, width_of
-from tileport.verify.ir.grammar_types import tensor_view_type, view_type
+from tileport.verify.ir.grammar_types import TensorViewType, tensor_view_type, view_type
 from tileport.verify.model import Severity
 
 
@@ -275,6 +275,8 @@ def _views(one: Node, other: Node) -> list[Meaning]:
         found.append(Meaning("dim-map", text, *maps, f"use the dim_map {maps[0]}"))
     if left.padding_value != right.padding_value:
         found.append(_padding(name, left.padding_value, right.padding_value))
+    if left.tensor != right.tensor and one.operands[0].type == other.operands[0].type:
+        found.extend(_tensor_parts(name, left.tensor, right.tensor))
     return found
 
 
@@ -297,19 +299,27 @@ def _tensors(one: Node, other: Node) -> list[Meaning]:
     left, right = tensor_view_type(one.type), tensor_view_type(other.type)
     assert left is not None
     assert right is not None
-    name = _array_name(one)
+    found = _tensor_parts(_array_name(one), left, right)
+    if one.operands[0].type != other.operands[0].type:
+        # The element follows from the pointer, which is looked at there.
+        found = [each for each in found if each.kind != "dtype-changed"]
+    return found
+
+
+def _tensor_parts(name: str, left: TensorViewType, right: TensorViewType) -> list[Meaning]:
+    """What the types of two tensor views of an array have different."""
     found = []
-    if left.element != right.element and one.operands[0].type == other.operands[0].type:
+    if left.element != right.element:
         text = f"{name} is read as {right.element} here, {left.element} in the reference"
         found.append(Meaning("dtype-changed", text, left.element, right.element))
+    if len(left.shape) != len(right.shape):
+        ranks = str(len(left.shape)), str(len(right.shape))
+        text = f"{name} has rank {ranks[1]} here, {ranks[0]} in the reference"
+        return [*found, Meaning("tile-shape", text, *ranks)]
     for word, have, got in (
         ("shape", left.shape, right.shape),
         ("stride", left.strides, right.strides),
     ):
-        if len(have) != len(got):
-            text = f"{name} has rank {len(got)} here, {len(have)} in the reference"
-            found.append(Meaning("tile-shape", text, one.type, other.type))
-            break
         for dimension, (first, second) in enumerate(zip(have, got, strict=True)):
             if first != second:
                 found.append(_extent(name, word, dimension, first, second))

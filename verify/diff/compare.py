@@ -16,6 +16,7 @@ from tileport.verify.diff.relations import (
     unguarded_divisions,
     view_differences,
 )
+from tileport.verify.diff.roots import roots
 from tileport.verify.diff.rows import rows_of
 from tileport.verify.errors import TileportError
 from tileport.verify.ir.canonical import Canonical, Constant, canonicalize
@@ -181,7 +182,8 @@ class _Report:
     def differences(self) -> None:
         """Everything in which the two sides differ."""
         self._hints()
-        told = [(cause, meaning) for cause in self.alignment.causes for meaning in classify(cause)]
+        causes = roots(self.alignment.causes)
+        told = [(cause, meaning) for cause in causes for meaning in classify(cause)]
         for cause, meaning in told:
             if not _follows(cause, meaning, told):
                 self._add(meaning, cause.reference, cause.port, cause)
@@ -217,6 +219,9 @@ class _Report:
             )
         if rust is None and reference is not None:
             rust = self._nearby(reference, users[0], self.alignment.forward, self.inputs.rust)
+        # Better the head of the kernel than nowhere.
+        python = python or place_of(self.inputs.reference.location, self.inputs.python_source)
+        rust = rust or place_of(self.inputs.port.location, self.inputs.rust)
         index = self._finding(meaning, python, rust)
         for node in (reference, port):
             if node is not None:

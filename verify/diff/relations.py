@@ -114,26 +114,41 @@ def promise_differences(alignment: Alignment) -> Iterator[Relation]:
             continue
         for meaning in _promises(node, twin):
             yield Relation(meaning, node, twin)
-    parameters = {
-        node.attribute("identity"): node
-        for node in alignment.port.nodes
-        if node.op == "parameter" and node.live
-    }
+    others = {node.key: node for node in alignment.port.nodes if node.live and node.facts}
     for node in alignment.reference.nodes:
-        if node.op != "parameter" or not node.live or node in alignment.forward:
-            continue
-        twin_node = parameters.get(node.attribute("identity"))
-        if twin_node is not None and essential(node) != essential(twin_node):
-            for meaning in _promises(node, twin_node):
-                yield Relation(meaning, node, twin_node)
+        if node.live and node.facts and node not in alignment.forward:
+            other = others.get(node.key)
+            if other is not None:
+                for meaning in _promises(node, other):
+                    yield Relation(meaning, node, other)
+    yield from _lone_promises(alignment)
 
 
-def _promises(node: Node, twin: Node) -> Iterator[Meaning]:
-    left, right = node.facts or Facts(), twin.facts or Facts()
-    name = expression(node)
+def _lone_promises(alignment: Alignment) -> Iterator[Relation]:
+    """Promises about values that are kept for them on one side and are no values on the other."""
+    left = {node.key for node in alignment.reference.kept}
+    right = {node.key for node in alignment.port.kept}
+    for node in alignment.reference.kept:
+        if node.key not in right and node not in alignment.forward:
+            for meaning in _promises(node, None):
+                yield Relation(meaning, node, None)
+    for node in alignment.port.kept:
+        if node.key not in left and node not in alignment.backward:
+            for meaning in _promises(None, node):
+                yield Relation(meaning, None, node)
+
+
+def _promises(node: Node | None, twin: Node | None) -> Iterator[Meaning]:
+    """What two values are promised differently; None is a value without promises."""
+    known = node or twin
+    assert known is not None
+    left = (node.facts if node is not None else None) or Facts()
+    right = (twin.facts if twin is not None else None) or Facts()
+    node, twin = node or known, twin or known
+    name = expression(known)
     have = max(left.divisor, node.derived[1])
     got = max(right.divisor, twin.derived[1])
-    unit = " bytes" if "ptr<" in node.type else ""
+    unit = " bytes" if "ptr<" in known.type else ""
     if got < have:
         text = f"{name} is a multiple of {have}{unit} in the reference, of {got}{unit} here"
         remedy = f"promise that {name} is divisible by {have}"
@@ -159,12 +174,33 @@ def _promises(node: Node, twin: Node) -> Iterator[Meaning]:
             text = f"{name} is promised to be {word} {second} here, not in the reference"
             remedy = "do not promise it"
             yield Meaning("bound-extra", text, "", f"{word} {second}", remedy, group=name)
+    yield from _overflow(left.other, right.other, name)
     for predicate in sorted(left.other - right.other):
+        if predicate.startswith("overflow<"):
+            continue
         text = f"{name} has {predicate} in the reference, not here"
         yield Meaning("assume-missing", text, predicate, "", group=name + predicate)
     for predicate in sorted(right.other - left.other):
+        if predicate.startswith("overflow<"):
+            continue
         text = f"{name} is promised {predicate} here, not in the reference"
         yield Meaning("assume-extra", text, "", predicate, group=name + predicate)
+
+
+def _overflow(have: set[str], got: set[str], name: str) -> Iterator[Meaning]:
+    """Promises that what computes a value does not overflow, by which kind of overflow."""
+    wanted, given = (
+        {each.partition(">")[0].removeprefix("overflow<") for each in side if each[0] == "o"}
+        for side in (have - got, got - have)
+    )
+    if wanted:
+        flags = ", ".join(sorted(wanted))
+        text = f"{name} is computed with the promise {flags} in the reference, without it here"
+        yield Meaning("overflow-flag", text, flags, "none", severity=Severity.SLOW, group=text)
+    if given:
+        flags = ", ".join(sorted(given))
+        text = f"{name} is computed with the promise {flags} here, without it in the reference"
+        yield Meaning("overflow-flag", text, "none", flags, "leave overflow out", group=text)
 
 
 def _beyond(bound: int | None, node: Node, tighter: int) -> int | None:

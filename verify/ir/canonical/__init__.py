@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tileport.verify.ir.canonical.control import Control
-from tileport.verify.ir.canonical.facts import Facts
+from tileport.verify.ir.canonical.facts import Facts, essential
 from tileport.verify.ir.canonical.finish import Finish
 from tileport.verify.ir.canonical.graph import Graph, Reliance
 from tileport.verify.ir.canonical.memory import Aliasing
 from tileport.verify.ir.canonical.nodes import Block, Node
 from tileport.verify.ir.canonical.ops import hints_for
+from tileport.verify.ir.canonical.rawlive import raw_live
 from tileport.verify.ir.canonical.serialize import Serializer, hash_of
 from tileport.verify.ir.model import Entry
 from tileport.verify.ir.rules import RULES
@@ -43,6 +44,8 @@ class Canonical:
     bound: dict[str, Constant]
     #: Entry hints of the target.
     hints: tuple[tuple[str, str], ...]
+    #: Values that are live for a promise about them alone.
+    kept: tuple[Node, ...]
     unknown_ops: tuple[str, ...]
     #: The text that was hashed.
     lines: tuple[str, ...]
@@ -79,6 +82,8 @@ def canonicalize(
     builder.promises(entry.body.ops, entry.parameters)
     builder.body(entry.body.ops)
     finish = Finish(graph.root, graph.nodes)
+    finish.mark()
+    finish.keep(_promised(entry, builder, graph))
     finish.run()
     serializer = Serializer(
         finish.receiver,
@@ -88,7 +93,7 @@ def canonicalize(
         aliasing or Aliasing(),
     )
     hints = hints_for(entry.hints, target)
-    lines = [f"hints {hints}", *serializer.write(graph.root)]
+    lines = [f"hints {hints}", *serializer.write(graph.root, finish.kept)]
     return Canonical(
         hash=hash_of(lines),
         root=graph.root,
@@ -99,6 +104,26 @@ def canonicalize(
         reliances=tuple(graph.reliances.values()),
         bound=builder.bound,
         hints=hints,
+        kept=tuple(finish.kept),
         unknown_ops=tuple(sorted(builder.unknown)),
         lines=tuple(lines),
     )
+
+
+def _promised(entry: Entry, builder: Control, graph: Graph) -> list[Node]:
+    """Values that promises are about and that are used, but not as nodes of their own."""
+    waiting = {
+        node
+        for node in graph.nodes
+        if node.facts is not None and not node.live and node.op != "parameter" and essential(node)
+    }
+    waiting |= {
+        node.operands[0]
+        for node in builder.effects
+        if node.op == "assume" and not node.operands[0].live
+    }
+    if not waiting:
+        return []
+    live = raw_live(entry, builder.is_live)
+    found = {node for value, node in builder.values.items() if node in waiting and value in live}
+    return sorted(found, key=lambda node: node.number)

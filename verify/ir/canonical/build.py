@@ -51,6 +51,8 @@ class Builder:
         self.unknown: set[str] = set()
         #: Parameters bound to a constant, with what they are bound to.
         self.bound: dict[str, Constant] = {}
+        #: What each effect, loop and branch of the IR became; a branch that became selects is None.
+        self.made: dict[Op, Node | None] = {}
         #: Loops and branches by number; for a branch that became a select, its condition.
         self.controls: dict[int, Node] = {}
         #: The tokens that each loop carries.
@@ -143,8 +145,13 @@ class Builder:
         operands = self._operands(op)
         attributes = attributes_of(op, self.target)
         if len(op.results) == 1:
+            flag = op.attributes.get("overflow", "")
+            if flag:
+                attributes = tuple(each for each in attributes if each[0] != "overflow")
             node = self.graph.make(op.name, operands, attributes, op.results[0].type)
             self.values[op.results[0]] = node
+            if flag:
+                self._promise(node, overflow_promise(flag, op.name, operands))
             if op.name in ("divi", "remi"):
                 self._oblige(op, operands, node)
             return
@@ -173,7 +180,10 @@ class Builder:
         node = self.values[op.operands[0]]
         self.values[op.results[0]] = node
         predicate = op.attributes.get("predicate", "")
-        about = subject(node, predicate)
+        self._promise(subject(node, predicate), predicate)
+
+    def _promise(self, about: Node, predicate: str) -> None:
+        """Take in that `predicate` holds for a value where this point is reached."""
         if as_constant(about) is not None or implied(about, predicate):
             return
         if about.block is self.block:
@@ -224,7 +234,15 @@ class Builder:
         )
         self._append(node, access, after)
         self.results(op, node)
+        self.made[op] = node
         return node
+
+    def is_live(self, op: Op) -> bool:
+        """Whether an effect, loop or branch of the IR is live in the finished graph."""
+        if op not in self.made:
+            return False
+        node = self.made[op]
+        return node is None or node.live
 
     def results(self, op: Op, node: Node) -> None:
         """Define the results of an op that is an effect."""
@@ -268,6 +286,7 @@ class Builder:
         self._append(node, Access("any", False, None), tokens)
         self.block.segment += 1
         self.results(op, node)
+        self.made[op] = node
         return node
 
     @staticmethod
@@ -284,6 +303,18 @@ class Builder:
         """A number for a loop or branch."""
         self._numbers += 1
         return self._numbers
+
+
+def overflow_promise(flag: str, op: str, operands: tuple[Node, ...]) -> str:
+    """The promise that an operation does not overflow, as a fact of its result.
+
+    The operation itself is rewritten as if it made no promise; so the promise says which operands
+    it is about, and two promises are one only if they are about the same.
+    """
+    digests = [each.digest.hex() for each in operands]
+    if op in ("addi", "muli"):
+        digests.sort()
+    return f"overflow<{flag}> {op} {' '.join(digests)}"
 
 
 def may_exit(op: Op) -> bool:

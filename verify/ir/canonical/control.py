@@ -134,6 +134,7 @@ class Control(Loops):
         self.own(branch, tuple(blocks[place] for place in order))
         branch.digest = digest_with_blocks(branch)
         outer.terminator = branch
+        self.made[op] = branch
         outer.segment += max(each.segment for each in blocks)
         assert end is not None
         return end
@@ -181,9 +182,11 @@ class Control(Loops):
                     for each in block.obligations
                 )
             self.controls[number] = condition
+            self.made[op] = None
             return
         node = self.graph.add("if", (condition,), (), self._types(op), (), block=outer)
         self.controls[number] = node
+        self.made[op] = node
         node.ends = tuple(end.node for end in going)
         self.own(node, tuple(blocks[place] for place in order))
         node.digest = digest_with_blocks(node)

@@ -7,6 +7,8 @@ asserts and unknown ops never are. A `loop` may run forever, so it stays.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tileport.verify.ir.canonical.graph import digest
 from tileport.verify.ir.canonical.nodes import Block, Node
 
@@ -23,19 +25,34 @@ class Finish:
     def __init__(self, root: Block, nodes: list[Node]) -> None:
         self.root = root
         self.nodes = nodes
+        #: Values kept for a promise about them alone; they have no use in the graph.
+        self.kept: list[Node] = []
         #: Which loop or branch a terminator hands its values to.
         self.receiver: dict[Node, Node] = {}
         for node in nodes:
             for end in node.ends:
                 self.receiver[end] = node
         self._pending: list[Node] = []
+        self._promises: list[Node] = []
         self._wanted: set[tuple[Node, str, int]] = set()
         #: Whether keys tell the places of carried values.
         self._places = True
 
-    def run(self) -> None:
-        """Do all of it."""
+    def mark(self) -> None:
+        """Mark what is live."""
         self._mark()
+
+    def keep(self, nodes: Iterable[Node]) -> None:
+        """Mark these live as well, with all they depend on."""
+        for node in nodes:
+            if not node.live:
+                self.kept.append(node)
+                self._need(node)
+        self._drain()
+        self._settle_promises()
+
+    def run(self) -> None:
+        """Compute what follows from liveness."""
         live = [node for node in self.nodes if node.live]
         controls = [node for node in live if node.op in ("for", "loop", "if")]
         for node in controls:
@@ -63,8 +80,12 @@ class Finish:
                 self._need(node)
         self._ends(self.root)
         self._drain()
-        # A promise about a value nobody uses says nothing.
-        for node in promises:
+        self._promises = promises
+        self._settle_promises()
+
+    def _settle_promises(self) -> None:
+        """A promise about a value nobody uses says nothing."""
+        for node in self._promises:
             if node.operands[0].live:
                 self._need(node)
         self._drain()

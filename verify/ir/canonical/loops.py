@@ -137,6 +137,7 @@ class Loops(Builder):
             op.name, bounds + starts, attributes_of(op, self.target), "", (), block=outer
         )
         self.controls[number] = node
+        self.made[op] = node
         node.ends = tuple(end.node for end in (*frame.continues, *frame.breaks))
         self.own(node, (body,))
         node.digest = digest_with_blocks(node)

@@ -9,7 +9,7 @@ way; they keep the order of the source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
 from tileport.verify.ir.canonical.facts import essential
@@ -48,9 +48,16 @@ class Serializer:
         #: Carried tokens that are written by name, in order of appearance.
         self._named: dict[TokenArgument, None] = {}
 
-    def write(self, root: Block) -> list[str]:
-        """The lines for a graph with this entry block."""
+    def write(self, root: Block, kept: Iterable[Node] = ()) -> list[str]:
+        """The lines for a graph with this entry block.
+
+        Args:
+            root: The block.
+            kept: Values that are listed for the promises about them.
+        """
         self._block(root)
+        for node in sorted(kept, key=lambda each: each.key):
+            self._ref(node)
         ordered = [each for each in self._effects if each.live and each in self._index]
         ordered.sort(key=lambda each: self._index[each])
         for effect in ordered:

@@ -124,7 +124,10 @@ def describe(node: Node, namer: Namer, receiver: dict[Node, Node]) -> str:
     else:
         body = f"{op} {', '.join(shown)}".rstrip()
     words = [_word(key, text) for key, text in node.attributes if key not in _HIDDEN]
-    facts = essential(node)
+    facts = [
+        each.partition("> ")[0] + ">" if each.startswith("overflow<") else each
+        for each in essential(node)
+    ]
     return " ".join(
         [
             name + body,

@@ -50,25 +50,16 @@ def signed_extension(graph: Graph, draft: Draft) -> Node | None:
 def truncated(graph: Graph, draft: Draft) -> Node | None:
     """A truncated constant is a constant; truncating back what was extended gives it back.
 
-    Proof: truncation keeps the low bits, extension does not change them. A promise about overflow
-    says nothing more where the value is known to fit; otherwise it is kept.
+    Proof: truncation keeps the low bits, extension does not change them.
     """
     source = draft.operands[0]
-    bits = width_of(draft.type)
-    if bits < 2 or not width_of(source.type):
-        return None
-    least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    low, high = range_of(source)
-    fits = least <= low and high <= most
-    if draft.attributes and not (fits and low >= 0):
+    if draft.attributes or width_of(draft.type) < 2 or not width_of(source.type):
         return None
     value = as_constant(source)
     if value is not None:
         return graph.constant(value, draft.type)
     if source.op == "exti" and source.operands[0].type == draft.type:
         return source.operands[0]
-    if draft.attributes:
-        return graph.make("trunci", draft.operands, (), draft.type)
     return None
 
 

@@ -2,8 +2,8 @@
 
 Tile IR integer arithmetic wraps: an n-bit tile element is a residue modulo 2^n, and `addi`, `subi`,
 `muli`, `negi` and `shli` are the operations of the ring of these residues. So any rearrangement
-that is an identity of commutative rings is exact at every width, whatever overflows on the way. An
-operation with an `overflow<...>` promise is left alone: its promise is part of the program.
+that is an identity of commutative rings is exact at every width, whatever overflows on the way. A
+promise `overflow<...>` is kept apart, as a fact of the result.
 """
 
 from __future__ import annotations
