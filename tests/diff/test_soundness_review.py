@@ -61,3 +61,48 @@ def test_an_order_on_some_paths_that_is_dropped_after_one_iteration_is_told() ->
 
     assert compared(body("%one"), body("%root")).verdict is DiffVerdict.DIFFERENT
     assert compared(body("%one"), body("%one")).verdict is DiffVerdict.SAME
+
+
+def test_one_value_reached_in_two_ways_needs_the_conditions_of_both() -> None:
+    """Rounded down and rounded to zero become one ceiling, but not for the same `n`."""
+
+    def ceiling(rounding: str) -> str:
+        return (
+            "%c7 = constant <i32: 7> : tile<i32>\n%s = addi %n, %c7 : tile<i32>\n"
+            + f"%d = divi %s, %c8 signed{rounding} : tile<i32>\n"
+            + store("%d")
+        )
+
+    found = compared(ceiling(" rounding<negative_inf>"), ceiling(""))
+    assert found.verdict is DiffVerdict.SAME_IF
+    assert any("n >= 0" in each.condition for each in found.assumptions)
+
+
+def test_comparisons_decided_alike_keep_their_own_conditions() -> None:
+    def body(signedness: str) -> str:
+        lines = []
+        for value, to in (("%n", "%p"), ("%m", "%q")):
+            name = value[1:]
+            lines += [
+                f"%{name}1 = assume bounded<?, 5>, {value} : tile<i32>",
+                f"%{name}2 = cmpi less_than %{name}1, %c8, {signedness} : tile<i32> -> tile<i1>",
+                f"%{name}3 = exti %{name}2 unsigned : tile<i1> -> tile<i32>",
+                store(f"%{name}3", to=to),
+            ]
+        return "\n".join(lines)
+
+    found = compared(body("unsigned"), body("signed"))
+    assert {each.condition for each in found.assumptions} >= {"n >= 0", "m >= 0"}
+    assert found.verdict is DiffVerdict.SAME_IF
+
+
+def test_an_integer_narrower_than_a_byte_is_compared_too() -> None:
+    def body(signedness: str) -> str:
+        return (
+            "%a = trunci %n : tile<i32> -> tile<i4>\n"
+            + f"%b = exti %a {signedness} : tile<i4> -> tile<i32>\n"
+            + store("%b")
+        )
+
+    assert compared(body("signed"), body("signed")).verdict is DiffVerdict.SAME
+    assert compared(body("signed"), body("unsigned")).verdict is DiffVerdict.DIFFERENT

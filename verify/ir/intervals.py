@@ -147,8 +147,10 @@ def _remainder(node: Node, bits: int) -> Range:
 
 def _extend(node: Node, bits: int) -> Range:
     source = node.operands[0]
-    low, high = range_of(source)
     width = width_of(source.type)
+    if not width:  # an `i4`, whose values are not followed
+        return full(bits)
+    low, high = range_of(source)
     if width == 1:
         return (0, high) if node.attribute("signedness") == "unsigned" else (-high, -low)
     if node.attribute("signedness") == "unsigned" and low < 0:

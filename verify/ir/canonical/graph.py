@@ -67,7 +67,9 @@ class Condition:
 class Reliance:
     """Conditions that a rule relied on to make `node` what it is.
 
-    `key` names the same conditions on the same value in any graph: the rule and the digest.
+    `key` names the same conditions for the same value in any graph: the rule, and a digest of the
+    value and of the conditions. The value alone does not do: one value can be reached in several
+    ways that ask for different things, and a decided comparison is just `true`.
     `harmless` says why the difference seldom matters, "" where it may.
     """
 
@@ -268,7 +270,11 @@ class Graph:
         """
         if not conditions:
             return True
-        key = (rule, node.digest)
+        parts = [node.digest]
+        for each in conditions:
+            text = f"{each.relation}\0{each.bound}\0{each.constant}"
+            parts.append(digest(text, (), "", (), [term.digest for term in each.terms]))
+        key = (rule, digest("reliance", (), "", (), parts))
         if self.allowed is not None and key not in self.allowed:
             return False
         if key not in self.reliances:
