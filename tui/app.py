@@ -17,6 +17,7 @@ from textual.screen import Screen
 
 from tileport.tui.files import Opened
 from tileport.tui.frame import Frame
+from tileport.tui.keygate import KeyDone, KeyGate
 from tileport.tui.screens.live import LiveScreen
 from tileport.tui.session_like import MakeSession
 from tileport.tui.themes import LoadedTheme, Palette
@@ -60,6 +61,7 @@ class TileportApp(App[None]):
         theme: LoadedTheme,
     ) -> None:
         self._frame = Frame()
+        self._gate = KeyGate(lambda: self.call_next(self._next_key))
         self._outside = False
         self._palette = theme.palette
         super().__init__(ansi_color=theme.palette.ansi or None)
@@ -119,10 +121,39 @@ class TileportApp(App[None]):
     # ------------------------------------------------------------ the terminal
 
     async def on_event(self, event: events.Event) -> None:
-        """A resize spoils what the terminal shows."""
+        """A resize spoils what the terminal shows; keys act one after the other."""
         if isinstance(event, events.Resize):
             self._frame.reset()
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self._gate.hold(event)
+            await self._next_key()
+            return
         await super().on_event(event)
+
+    async def _next_key(self) -> None:
+        """Let the next key go on, unless one is on its way or a screen is still opening."""
+        if not self._gate.open:
+            return
+        if not self.screen.is_mounted:
+            self.screen.call_after_refresh(self.call_next, self._next_key)
+            return
+        event, number = self._gate.enter()
+        target = self.focused or self.screen
+        await super().on_event(event)
+        self._follow_key(KeyDone(number, target))
+
+    def _follow_key(self, done: KeyDone) -> None:
+        if not done.target.post_message(done):
+            self._gate.leave(done.number)
+            self.call_next(self._next_key)
+
+    async def on_key_done(self, message: KeyDone) -> None:
+        """A key has acted, and what it made widgets say was heard the second time around."""
+        message.stop()
+        if message.again:
+            self._follow_key(KeyDone(message.number, message.target, again=False))
+        elif self._gate.leave(message.number):
+            await self._next_key()
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if self._outside:

@@ -206,6 +206,23 @@ async def test_raw_ir_that_is_not_there_says_why(open_app):
         assert "the port does not compile; see the findings" in opened.text()
 
 
+async def test_a_click_puts_the_cursor_on_the_character_under_the_mouse(open_app):
+    async with open_app() as opened:
+        live = opened.live
+        column = 7
+        await opened.pilot.click("#rust", offset=(live.editor.gutter_width + column, 3))
+        await opened.settle()
+        assert live.editor.cursor_location == (3, column)
+        await opened.pilot.click("#python", offset=(live.source.gutter_width + 2, 11))
+        await opened.settle()
+        assert live.focused is live.source
+        assert live.source.cursor_location == (11 + live.source.scroll_offset.y, 2)
+        await opened.pilot.click("#findings", offset=(4, 1))
+        await opened.settle()
+        assert live.findings.cursor == 1
+        assert live.editor.cursor_location[0] + 1 == line_of(RUST, ".load([")
+
+
 # ---------------------------------------------------------------- trouble
 
 
@@ -252,6 +269,9 @@ async def test_a_session_that_cannot_start_is_said_and_nothing_breaks(open_app):
 
     async with open_app(tweak=broken) as opened:
         assert "cannot read the port; check its rights" in opened.text()
+        assert "no session: read-only" in opened.text()
+        await opened.press("x", "ctrl+s")
+        assert opened.live.editor.text == RUST
         await opened.press("f2")
         await opened.press("escape")
         assert opened.app.is_running
@@ -262,7 +282,8 @@ async def test_a_second_session_on_the_port_is_read_only_and_says_who_has_it(ope
         session.lock = LockHolder(pid=4711, host="tower", since="2026-12-01T10:00:00")
 
     async with open_app(tweak=locked) as opened:
-        assert "read-only: open in pid 4711 on tower" in opened.text()
+        assert "read-only: pid 4711 has it" in opened.text()
+        assert "pid 4711 on tower since 2026-12-01T10:00:00" in opened.text()
         await opened.press("x", "y", "ctrl+s")
         assert opened.live.editor.text == RUST
         assert opened.port.read_text() == RUST

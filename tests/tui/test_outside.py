@@ -1,5 +1,7 @@
 """The file changes while it is open."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -156,6 +158,40 @@ async def test_line_ends_changed_outside_are_kept(open_app):
         assert opened.live.editor.text == crlf
         await opened.press("ctrl+home", "z", "ctrl+s")
         assert opened.port.read_bytes() == b"z" + crlf.encode()
+
+
+async def test_undo_and_redo_go_through_typing_and_outside_changes_alike(open_app):
+    chance = random.Random(3)
+    async with open_app() as opened:
+        editor = opened.live.editor
+        texts = [editor.text]
+        for step in range(60):
+            lines = editor.text.split("\n")
+            if step % 3 == 0:
+                for _ in range(chance.randrange(1, 4)):
+                    at = chance.randrange(len(lines))
+                    lines[at : at + chance.randrange(2)] = [f"// outside {step}"]
+                editor.take_outside("\n".join(lines))
+            elif step % 3 == 1:
+                row = chance.randrange(len(lines))
+                editor.move_cursor((row, chance.randrange(len(lines[row]) + 1)))
+                editor.insert(chance.choice(["x", "\n", "é漢", "two\nlines"]))
+            else:
+                start, end = (
+                    (row, chance.randrange(len(lines[row]) + 1))
+                    for row in (chance.randrange(len(lines)) for _ in range(2))
+                )
+                editor.delete(start, end, maintain_selection_offset=False)
+            editor.history.checkpoint()
+            texts.append(editor.text)
+        for _ in range(200):
+            editor.undo()
+        assert editor.text == texts[0]
+        assert editor.code.get_size(4).height == len(texts[0].split("\n"))
+        for _ in range(200):
+            editor.redo()
+        assert editor.text == texts[-1]
+        assert editor.wrapped_document.height == len(editor.lines)
 
 
 # ---------------------------------------------------------------- the rules alone

@@ -37,7 +37,7 @@ def test_a_second_session_on_the_port_is_told_who_has_it_and_changes_nothing(wor
     with start(workspace) as first:
         first.wait_for("capture …")
         with start(workspace) as second:
-            second.wait_for(f"read-only: open in pid {first.pid}")
+            second.wait_for(f"read-only: pid {first.pid} has it")
             second.type("x")
             second.press("ctrl+s", "ctrl+q")
             assert second.wait() == 0

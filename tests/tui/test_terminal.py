@@ -1,5 +1,6 @@
 """The app in a real pseudo-terminal, on a scripted session: bytes, colours, signals, editors."""
 
+import os
 import re
 import signal
 import stat
@@ -161,6 +162,44 @@ def test_ctrl_c_in_the_own_editor_does_not_end_the_app(folder):
         terminal.wait_for("ended with code")
         terminal.press("ctrl+q")
         assert terminal.wait() == 0
+
+
+def test_keys_that_come_in_one_burst_act_one_after_the_other(folder):
+    with start(folder) as terminal:
+        terminal.wait_for("2 findings")
+        terminal.type("\x1bOQsm_100 f32\r")
+        terminal.wait_for("sm_100 7/8")
+        terminal.press("escape")
+        terminal.pump(0.5)
+        terminal.type("exyz")
+        terminal.wait_for("xyz//! Port")
+        terminal.press("escape")
+        terminal.pump(0.5)
+        terminal.type("n\rquiet")
+        terminal.wait_for("quiet")
+        terminal.press("ctrl+s")
+        terminal.wait_for("saved")
+        text = (folder / "ops" / "softmax.rs").read_text()
+        assert text.startswith("xyz//! Port")
+        assert "quiet" in text.split("\n")[15]
+
+
+def test_in_tmux_a_copy_goes_to_the_buffer_of_tmux_as_well(folder):
+    fake = folder / "bin" / "tmux"
+    fake.parent.mkdir()
+    keep = f'cat > "{folder}/part"; echo "$@" > "{folder}/arguments"'
+    fake.write_text(f'#!/bin/sh\n{keep}\nmv "{folder}/part" "{folder}/buffer"\n')
+    fake.chmod(0o755)
+    path = f"{fake.parent}:{os.environ['PATH']}"
+    with start(folder, env={"TMUX": "/tmp/x,1,0", "PATH": path}) as terminal:
+        terminal.wait_for("2 findings")
+        terminal.press("escape")
+        terminal.wait_for("x explain")
+        terminal.press("ctrl+c")
+        terminal.pump(1.5)
+        assert b"\x1b]52;" in terminal.tail
+    assert (folder / "arguments").read_text().split() == ["load-buffer", "-w", "-"]
+    assert (folder / "buffer").read_text().startswith("W rounding-lost")
 
 
 def test_a_paste_is_one_edit_with_line_ends_as_in_the_file(folder):

@@ -166,16 +166,19 @@ class Board(Screen[None]):
             await session.start()
         except TileportError as error:
             self.trouble = error.line()
+            # Without a session nothing can be judged or saved.
+            self.desk.frozen = self.desk.frozen or "no session: read-only"
+            self.editor.read_only = True
             self.say(error.line(), Severity.WRONG)
             self.painter.all()
             return
         if session.read_only and not self.desk.frozen:
             holder = session.lock_holder
-            who = f"pid {holder.pid} on {holder.host}" if holder else "another session"
-            since = f" since {holder.since}" if holder else ""
-            self.desk.frozen = f"read-only: open in {who}"
+            who = f"pid {holder.pid}" if holder else "another session"
+            where = f" on {holder.host} since {holder.since}" if holder else ""
+            self.desk.frozen = f"read-only: {who} has it"
             self.editor.read_only = True
-            self.say(f"the port is open in {who}{since}; nothing is saved here", Severity.SLOW)
+            self.say(f"{who}{where} has the port open; nothing is saved here", Severity.SLOW)
         text = session.disk_text
         if not self.desk.frozen and text != self.desk.buffer.base:
             await self.desk.changed_outside(text)
@@ -391,5 +394,5 @@ class Board(Screen[None]):
         """Give the keys to a pane; in the small arrangement it is the one shown."""
         self.pane_index = index
         self._arrange()
-        self.panes[index].focus()
+        self.set_focus(self.panes[index])
         self.painter.titles()

@@ -133,25 +133,26 @@ class LiveScreen(Board):
             self.editor.go_to(min(rust))
             self.show_pane(1)
 
-    @work(group="screen", exclusive=True)
-    async def action_variants(self) -> None:
+    def action_variants(self) -> None:
         """Choose the variant in view."""
-        if self.session is None:
-            return
-        chosen = await self.app.push_screen_wait(later.variants(self.session))
-        if chosen:
+        if self.session is not None:
+            self.app.push_screen(later.variants(self.session), self._variant_chosen)
+
+    def _variant_chosen(self, chosen: str | None) -> None:
+        if chosen and self.session is not None:
             self.session.look_at(chosen)
             self.guide.follow_view()
             self.painter.all()
 
-    @work(group="screen", exclusive=True)
-    async def action_facts(self) -> None:
+    def action_facts(self) -> None:
         """The specialization of the variant in view."""
         if self.session is None:
             return
         variant = view.variant_in_view(self.session)
         facts = self.session.facts(variant.id) if variant is not None else ()
-        line = await self.app.push_screen_wait(later.specialization(variant, facts))
+        self.app.push_screen(later.specialization(variant, facts), self._fact_chosen)
+
+    def _fact_chosen(self, line: int | None) -> None:
         if line:
             self.editor.go_to(self.links.rust_row(line))
             self.show_pane(1)
@@ -198,7 +199,7 @@ class LiveScreen(Board):
         if self.layout_now is Layout.SMALL:
             self.set_focus(None)
         else:
-            self.findings.focus()
+            self.set_focus(self.findings)
         if event.key:
             action = letter_action(Place.LIVE, event.key)
             if action is not None:
@@ -237,4 +238,4 @@ class LiveScreen(Board):
         self.key_bar.display = True
         self.finder.end()
         pane: Widget = self.finder.pane or self.editor
-        pane.focus()
+        self.set_focus(pane)

@@ -11,9 +11,10 @@ import re
 from typing import TYPE_CHECKING
 
 from textual.document._document import Document, EditResult, Location
-from textual.geometry import Size
+from textual.document._wrapped_document import WrappedDocument
+from textual.geometry import Offset, Size
 
-from tileport.tui.text.glyphs import cell_width
+from tileport.tui.text.glyphs import cell_width, column_at
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Query, Tree
@@ -133,3 +134,54 @@ class CodeDocument(Document):
     def _point(self, location: Location) -> tuple[int, int]:
         row, column = location
         return row, len(self._lines[row][:column].encode("utf-8", "replace"))
+
+
+class Unwrapped(WrappedDocument):
+    """The view of a document whose lines are never wrapped: nothing to keep, nothing to get wrong.
+
+    Textual's own keeps lists of all lines up to date edit by edit, and loses count when several
+    edits are undone as one.
+    """
+
+    def wrap(self, width: int, tab_width: int | None = None) -> None:
+        """Nothing is wrapped."""
+        self._tab_width = tab_width or self._tab_width
+
+    def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
+        """Nothing is wrapped."""
+
+    @property
+    def wrapped(self) -> bool:
+        """As the base class says it of a document without wrapped lines."""
+        return True
+
+    @property
+    def height(self) -> int:
+        """One row per line."""
+        return self.document.line_count
+
+    def offset_to_location(self, offset: Offset) -> Location:
+        """The location at a cell of the view, clamped to the document."""
+        row = max(0, min(offset.y, self.document.line_count - 1))
+        return row, column_at(self.document[row], max(0, offset.x), self._tab_width)
+
+    def location_to_offset(self, location: Location) -> Offset:
+        """The cell at which a location is shown."""
+        row = max(0, min(location[0], self.document.line_count - 1))
+        return Offset(cell_width(self.document[row][: location[1]], self._tab_width), row)
+
+    def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
+        """The column at a cell of a line."""
+        return column_at(self.document[line_index], x_offset, self._tab_width)
+
+    def get_sections(self, line_index: int) -> list[str]:
+        """The line itself."""
+        return [self.document[line_index]]
+
+    def get_offsets(self, line_index: int) -> list[int]:
+        """No line is broken."""
+        return []
+
+    def get_tab_widths(self, line_index: int) -> list[int]:
+        """Not asked for by the painting here."""
+        return []

@@ -60,3 +60,15 @@ def cell_width(line: str, tab_width: int) -> int:
     if line.isascii() and line.isprintable():
         return len(line)
     return sum(len(c) if c.isascii() else cell_len(c) for c in expand(line, tab_width))
+
+
+def column_at(line: str, cell: int, tab_width: int) -> int:
+    """The character of `line` shown at a cell; its length where the line ends before."""
+    if line.isascii() and line.isprintable():
+        return min(cell, len(line))
+    used = 0
+    for column, shown in enumerate(expand(line, tab_width)):
+        used += len(shown) if shown.isascii() else cell_len(shown)
+        if used > cell:
+            return column
+    return len(line)

@@ -16,14 +16,13 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.document._document_navigator import DocumentNavigator
-from textual.document._wrapped_document import WrappedDocument
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tileport.tui.text import highlight
-from tileport.tui.text.document import CodeDocument
+from tileport.tui.text.document import CodeDocument, Unwrapped
 from tileport.tui.text.glyphs import expand
 from tileport.tui.themes import Palette
 from tileport.tui.widgets.painted import palette_of
@@ -140,7 +139,7 @@ class CodeArea(TextArea):
     def _set_document(self, text: str, language: str | None) -> None:
         document = CodeDocument(text, self.indent_width)
         self.document = document
-        self.wrapped_document = WrappedDocument(document, tab_width=self.indent_width)
+        self.wrapped_document = Unwrapped(document, tab_width=self.indent_width)
         self.navigator = DocumentNavigator(self.wrapped_document)
         self._build_highlight_map()
         self.move_cursor((0, 0))
