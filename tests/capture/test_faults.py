@@ -377,6 +377,15 @@ async def test_data_that_host_code_can_do_without_is_no_finding(capture: Capture
     assert not (await capture(text)).findings
 
 
+async def test_the_place_is_never_in_tileport_itself(capture: Capture) -> None:
+    # Not even where its own tree is the workspace, as for the operators that come with it.
+    text = with_cases('yield "bad", lambda: vector().tolist()')
+    report = await capture(text, workspace=str(Path(__file__).parents[2]))
+    (finding,) = report.findings
+    assert place(finding) == ("op.py", line_of(text, "tolist"))
+    assert [Path(file).name for file in report.files] == ["op.py"]
+
+
 # ---------------------------------------------------------------- the request
 
 

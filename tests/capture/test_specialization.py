@@ -126,6 +126,17 @@ async def test_lists_have_one_specialization_and_tuples_one_per_item(capture: Ca
     assert scalar == ScalarSpec(dtype="i32", sample=3)
 
 
+async def test_the_calling_convention_is_the_launcher_s(capture: Capture) -> None:
+    # As seen of cuda-tile 1.7.0 launching on a GPU.
+    expected = {"empty(64)": "Kt1", "7": "Kt1", "[empty(64)]": "Kt1"}
+    expected |= {"empty(1, 64)": "Kt2", "[empty(3, 1)]": "Kt2", "(empty(64), 3)": "Kt2"}
+    lines = [f"    yield {argument!r}, lambda: run({argument})\n" for argument in expected]
+    report = await capture(ONE + "".join(lines))
+    assert not report.findings, report.findings
+    found = {case: v.symbol.split("_")[1] for v in report.variants for case in v.cases}
+    assert found == expected
+
+
 async def test_parameters_have_names_places_and_annotations(capture: Capture) -> None:
     text = with_cases('yield "one", lambda: op(vector(), vector())')
     variant = only(await capture(text))

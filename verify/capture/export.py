@@ -7,13 +7,45 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
+from cuda.tile.compilation import (
+    ArrayConstraint,
+    CallingConvention,
+    ConstantConstraint,
+    KernelSignature,
+    ListConstraint,
+    ScalarConstraint,
+    export_kernel,
+)
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tileport.verify.files import content_hash, write_atomically
 
-#: The convention cuda.tile launches by. Version 1 cannot say a constant shape (a dimension of 1).
-CONVENTION = CallingConvention.cutile_python_v2()
+_VERSION_1 = CallingConvention.cutile_python_v1()
+_VERSION_2 = CallingConvention.cutile_python_v2()
+
+
+def signature_of(kernel: Any, args: tuple[Any, ...]) -> KernelSignature:
+    """The signature that a launch compiles for.
+
+    By version 1 of cuda.tile's calling convention, unless it takes version 2 to say it: a
+    constant shape (a dimension of 1), a tuple. So does the launcher of 1.7.0 on a GPU.
+
+    Raises:
+        Exception: what the launch itself raises for arguments it does not take.
+    """
+    signature = KernelSignature.from_kernel_args(kernel, args, _VERSION_2)
+    if any(_takes_version_2(constraint) for constraint in signature.parameters):
+        return signature
+    first = KernelSignature(signature.parameters, _VERSION_1)
+    return first.with_mangled_symbol(kernel._pyfunc.__name__)
+
+
+def _takes_version_2(constraint: Any) -> bool:
+    if isinstance(constraint, ListConstraint):
+        return _takes_version_2(constraint.element)
+    if isinstance(constraint, ArrayConstraint):
+        return any(size is not None for size in constraint.shape_constant)
+    return not isinstance(constraint, ScalarConstraint | ConstantConstraint)
 
 
 def export_bytecode(kernel: Any, signature: KernelSignature, target: str, version: str) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -142,5 +143,7 @@ def _no_data(tensor: FakeTensor, *_: object, **__: object) -> Any:
 def install() -> None:
     """Gives fake tensors addresses, and refuses what would read their data past torch's ops."""
     torch._C._ensureCUDADeviceGuardSet()
+    # It would make a real tensor, to have a context, as soon as `torch.cuda` says it is available.
+    fake_tensor.__dict__["init_gpu_context"] = lambda device: None
     for name, function in {"data_ptr": _data_ptr, "numpy": _no_data, "__array__": _no_data}.items():
         setattr(FakeTensor, name, function)

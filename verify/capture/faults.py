@@ -14,7 +14,7 @@ from types import TracebackType
 from tileport.verify.model import Finding, Place, Severity
 from tileport.verify.safe_text import one_line
 
-_PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
+_OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 _STANDARD = tuple(
     str(Path(path).resolve()) + os.sep
     for name in ("stdlib", "platstdlib")
@@ -56,6 +56,8 @@ class UserFiles:
         if not file.startswith(os.sep):  # `<string>`, or what a library made up
             return False
         path = _real(file)
+        if path.startswith(_OWN):  # also where the workspace is tileport's own tree
+            return False
         if path in self._files:
             return True
         for folder in self._folders:
@@ -85,7 +87,7 @@ def _is_foreign(file: str) -> bool:
     path = _real(file)
     return (
         file.startswith("<")
-        or path.startswith((_PACKAGE + "verify", *_STANDARD))
+        or path.startswith((_OWN, *_STANDARD))
         or any(mark in path for mark in _INSTALLED)
     )
 

@@ -13,11 +13,10 @@ from typing import Any, Literal
 import cuda.tile as ct
 from cuda.tile import _cext, tune
 from cuda.tile._cext import launch as real_launch
-from cuda.tile.compilation import KernelSignature
 from cuda.tile.tune import _tune
 
 from tileport.verify.capture import facts
-from tileport.verify.capture.export import CONVENTION, export_bytecode, store_blob
+from tileport.verify.capture.export import export_bytecode, signature_of, store_blob
 from tileport.verify.capture.folded import folded_names
 from tileport.verify.capture.request import Event, LaunchRecord, RepeatedLaunch
 from tileport.verify.model import FoldedName
@@ -40,7 +39,7 @@ class _Candidate:
         with warnings.catch_warnings():
             # torch warns that the address of a fake tensor is fake.
             warnings.simplefilter("ignore")
-            self.signature = KernelSignature.from_kernel_args(kernel, self.args, CONVENTION)
+            self.signature = signature_of(kernel, self.args)
 
     def key(self, function: object) -> tuple[object, ...]:
         """Equal for launches that compile to the same code; `function` is from `_Identity`."""

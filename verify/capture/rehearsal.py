@@ -9,11 +9,16 @@ from typing import Any
 
 import cuda.tile as ct
 import torch
-from cuda.tile.compilation import ArrayConstraint, KernelSignature, ScalarConstraint
+from cuda.tile.compilation import (
+    ArrayConstraint,
+    CallingConvention,
+    KernelSignature,
+    ScalarConstraint,
+)
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tileport.verify.capture import light_torch
-from tileport.verify.capture.export import CONVENTION, export_bytecode
+from tileport.verify.capture.export import export_bytecode
 from tileport.verify.capture.folded import folded_names
 from tileport.verify.compile.model import BYTECODE_VERSION
 
@@ -82,7 +87,8 @@ def run() -> None:
     """Fake tensors through the usual ops, one kernel to bytecode, its folded names."""
     _tensors()
     parameters = [_array(), _array(), _array(), ScalarConstraint(ct.int32), 16]
-    signature = KernelSignature(parameters, CONVENTION).with_mangled_symbol("rehearsal")
+    convention = CallingConvention.cutile_python_v1()
+    signature = KernelSignature(parameters, convention).with_mangled_symbol("rehearsal")
     kernel = ct.kernel(_kernel)
     export_bytecode(kernel, signature, "sm_90", BYTECODE_VERSION)
     folded_names(kernel._pyfunc)
