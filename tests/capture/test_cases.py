@@ -107,6 +107,7 @@ async def test_a_case_file_without_the_function_is_told(capture: Capture) -> Non
     (finding,) = (await capture(ADD, cases="x = 1\n")).findings
     assert finding.kind == "no-cases"
     assert finding.python is not None and finding.python.file.endswith("op.cases.py")
+    assert "lambda: op.op(x)" in finding.remedy
 
 
 async def test_cases_that_launch_nothing_are_told(capture: Capture) -> None:

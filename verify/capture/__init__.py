@@ -9,6 +9,9 @@ In the worker `driver.py`, `device.py` and `fake_tensors.py` stand in for the GP
 `cases.py` bring in the operator and its cases, `recorder.py` sees the launches, and `facts.py`,
 `folded.py` and `export.py` turn each into what a Rust port must declare and match.
 
-Only `request`, `client`, `targets` and `inputs` may be imported by other parts; they
-import neither torch nor cuda.tile.
+`command.py` runs any Python command with `recording.py` in its processes, which is started by
+`bootstrap/sitecustomize.py` and records the same way.
+
+Other parts import `request`, `client`, `command`, `targets` and `inputs`, which import neither
+torch nor cuda.tile; case files import `case_api`.
 """

@@ -27,12 +27,13 @@ FUNCTION = "tileport_cases"
 OPERATOR = "tileport_operator"
 
 
-def example(function: str, source: str) -> str:
-    """Three lines that give an operator its first case."""
+def example(function: str, *, in_case_file: bool) -> str:
+    """Three lines that give an operator its first case, in its own file or in a case file."""
+    parameter, owner = ("op", "op.") if in_case_file else ("", "")
     return (
-        f"def {FUNCTION}():\n"
+        f"def {FUNCTION}({parameter}):\n"
         '    x = torch.randn(256, 1024, dtype=torch.float16, device="cuda")\n'
-        f'    yield "f16 256x1024", lambda: {function}(x)'
+        f'    yield "f16 256x1024", lambda: {owner}{function}(x)'
     )
 
 

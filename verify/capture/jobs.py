@@ -58,7 +58,7 @@ class Job:
         self.outcome = Outcome(target=task.target, real=task.real)
         self.attempt: Attempt | None = None
         self._step = request.deadline / 4
-        self._ends = time.monotonic() + request.deadline
+        self._ends: float | None = None
         self._takeovers = 0
         self._hangs = 0
         named = [f for f in (request.operator.source, request.operator.cases) if f]
@@ -67,6 +67,8 @@ class Job:
     def start(self) -> Attempt:
         """Forks a worker for what is left to do."""
         self._begun = time.monotonic()
+        if self._ends is None:
+            self._ends = self._begun + self.task.request.deadline
         self._loaded = False
         self._finished = False
         self._case: int | None = None
@@ -78,7 +80,7 @@ class Job:
 
     def deadline(self) -> float:
         """When the step that runs must have ended, on the monotonic clock."""
-        return min(self._begun + self._step, self._ends)
+        return min(self._begun + self._step, self._ends or 0.0)
 
     def take(self, event: Event) -> None:
         """Notes what the worker reports."""
@@ -139,7 +141,7 @@ class Job:
         self._takeovers += 1
         self._hangs += hung
         exhausted = self._takeovers > _TAKEOVERS or self._hangs >= _HANGS
-        if self._case is None or exhausted or time.monotonic() >= self._ends:
+        if self._case is None or exhausted or time.monotonic() >= (self._ends or 0.0):
             if self._case is not None:
                 self._not_run()
             return False

@@ -268,20 +268,29 @@ class _Worker:
         )
 
     def _no_cases(self, operator: Any, cases: Cases, source: str, has_kernels: bool) -> None:
-        function = public_function(operator)
-        if cases.file != source:
+        request = self._task.request.operator
+        if request.cases is not None:
             kind, message = "no-cases", "the case file has no function tileport_cases"
-        elif has_kernels:
-            kind, message = "no-cases", "there are no cases: no function tileport_cases"
-        else:
+            remedy = "add to it"
+        elif not has_kernels:
             kind, message = "no-kernel", "no kernel (@ct.kernel) and no tileport_cases here"
+            remedy = "add to it, or to a case file beside it"
+        else:
+            kind, message = "no-cases", "there are no cases: no function tileport_cases"
+            remedy = "add to it, or to a case file beside it"
+        if request.kind == "module" and request.cases is None:
+            remedy = "put in a file, and name that with --cases or in [tool.tileport.operators]"
+        lines = example(
+            public_function(operator),
+            in_case_file=request.cases is not None or request.kind == "module",
+        )
         finding = Finding(
             kind=kind,
             severity=Severity.WRONG,
             message=message,
             stage="capture",
             python=Place(cases.file or source, 1),
-            remedy=f"add to it, or to a case file beside it:\n{example(function, source)}",
+            remedy=f"{remedy}:\n{lines}",
         )
         self._report(Reported(finding=finding))
 
