@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from tileport.verify.diff.model import DiffVerdict
+from tileport.verify.diff.compare import compare
+from tileport.verify.diff.model import Comparison, DiffVerdict
+from tileport.verify.errors import TileportError
+from tileport.verify.ir.model import Module
+from tileport.verify.ir.text import parse_module
 
-from ..ir_canonical.texts import compared, store
+from ..ir_canonical.texts import IDENTITIES, compared, program, store
 
 
 def _swapping(start: tuple[str, str], after: str, following: tuple[str, str]) -> str:
@@ -106,3 +112,57 @@ def test_an_integer_narrower_than_a_byte_is_compared_too() -> None:
 
     assert compared(body("signed"), body("signed")).verdict is DiffVerdict.SAME
     assert compared(body("signed"), body("unsigned")).verdict is DiffVerdict.DIFFERENT
+
+
+GLOBAL = "global @table alignment = 16 <i32: [{}, 2, 3, 4]> : tile<4xi32>\n"
+READ = (
+    "%g = get_global @table : tile<ptr<i32>>\n"
+    "%v, %t = load_ptr_tko weak %g token=%root : tile<ptr<i32>> -> tile<i32>, token\n"
+)
+
+
+def _with_global(first: int) -> Module:
+    return parse_module(GLOBAL.format(first) + program(READ + store("%v")))
+
+
+def _compare(reference: Module, port: Module, names: Sequence[str] = IDENTITIES) -> Comparison:
+    return compare(
+        reference, port, target="sm_90", reference_parameters=names, port_parameters=names
+    )
+
+
+def test_globals_are_compared_by_what_they_hold() -> None:
+    assert _compare(_with_global(1), _with_global(1)).verdict is DiffVerdict.SAME
+    assert _compare(_with_global(1), _with_global(9)).verdict is DiffVerdict.DIFFERENT
+
+
+def test_a_global_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(TileportError, match="global table"):
+        _compare(_with_global(1), parse_module(program(READ + store("%v"))))
+
+
+def test_two_parameters_cannot_have_one_name() -> None:
+    names = (IDENTITIES[0], *IDENTITIES[:-1])
+    module = parse_module(program(store("%c1")))
+    with pytest.raises(TileportError, match="two parameters"):
+        _compare(module, module, names)
+
+
+@pytest.mark.parametrize(
+    ("assumed", "decided"),
+    [
+        ("bounded<0, ?>", "%d = cmpi less_than %m2, %c0, signed : tile<i32> -> tile<i1>"),
+        ("div_by<8>", "%r = remi %m2, %c8 signed : tile<i32>\n"
+         "%d = cmpi not_equal %r, %c0, signed : tile<i32> -> tile<i1>"),
+    ],
+)  # fmt: skip
+def test_a_promise_that_decided_and_is_gone_is_told(assumed: str, decided: str) -> None:
+    """What the port promises makes it store 2; the reference stores 2 whatever comes in."""
+    port = (
+        f"%m2 = assume {assumed}, %m : tile<i32>\n{decided}\n"
+        "%s = select %d, %c1, %c2 : tile<i1>, tile<i32>\n" + store("%s")
+    )
+    found = compared(store("%c2"), port)
+    assert found.verdict is DiffVerdict.SAME_IF
+    assert any("m" in each.condition for each in found.assumptions)
+    assert compared(port, port).verdict is DiffVerdict.SAME

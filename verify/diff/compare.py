@@ -19,9 +19,9 @@ from tileport.verify.diff.relations import (
 from tileport.verify.diff.roots import roots
 from tileport.verify.diff.rows import rows_of
 from tileport.verify.errors import TileportError
-from tileport.verify.ir.canonical import Canonical, Constant, canonicalize
+from tileport.verify.ir.canonical import Canonical, Constant, canonicalize, globals_of
 from tileport.verify.ir.canonical.expression import condition_text, expression
-from tileport.verify.ir.canonical.facts import Facts
+from tileport.verify.ir.canonical.facts import Facts, essential, implied
 from tileport.verify.ir.canonical.graph import Reliance
 from tileport.verify.ir.canonical.memory import Aliasing
 from tileport.verify.ir.canonical.nodes import Node, Obligation
@@ -41,6 +41,8 @@ class _Inputs:
     port_parameters: Sequence[str]
     constants: Mapping[str, Constant]
     aliasing: Aliasing
+    reference_globals: Mapping[str, str]
+    port_globals: Mapping[str, str]
     python_source: str
     rust: str
 
@@ -59,6 +61,7 @@ class _Inputs:
             aliasing=self.aliasing,
             allowed=allowed,
             limits=limits,
+            globals=self.reference_globals,
         )
         port = canonicalize(
             self.port,
@@ -68,6 +71,7 @@ class _Inputs:
             aliasing=self.aliasing,
             allowed=allowed,
             limits=limits,
+            globals=self.port_globals,
         )
         return reference, port
 
@@ -104,8 +108,11 @@ def compare(
         port_entry: The same for the port.
 
     Raises:
-        TileportError: an entry is missing or its parameters do not match the identities.
+        TileportError: an entry is missing, its parameters do not match the identities, or a
+            module holds something that cannot be compared.
     """
+    if any(identity.startswith("const:") for identity in reference_parameters):
+        raise TileportError("a parameter of the reference stands for a constant of its own")
     inputs = _Inputs(
         reference=_entry(reference, reference_entry, "reference"),
         port=_entry(port, port_entry, "port"),
@@ -114,6 +121,8 @@ def compare(
         port_parameters=port_parameters,
         constants=constants or {},
         aliasing=Aliasing(alias_groups),
+        reference_globals=globals_of(reference),
+        port_globals=globals_of(port),
         python_source=python_source,
         rust=rust,
     )
@@ -131,6 +140,8 @@ def compare(
         report.differences()
     report.guards()
     report.bound_constants()
+    if same:
+        report.spent_promises()
     report.reliances(same)
     if not same and not report.findings:
         report.structure()
@@ -295,6 +306,23 @@ class _Report:
     def _unguarded(self, meaning: Meaning, obligation: Obligation) -> None:
         self._finding(meaning, None, place_of(obligation.location, self.inputs.rust))
 
+    def spent_promises(self) -> None:
+        """Promises of the port that decided something and are gone with what they were about.
+
+        `assume n >= 0; n < 0` is `false`, and nothing of `n` is left to compare: equality then
+        rests on the promise, unless the reference makes it as well. Array fields are left out:
+        what is promised of them comes with the launch, and is compared when it is declared.
+        """
+        reference = {node.digest: node for node in self.alignment.reference.nodes if node.facts}
+        for node in self.alignment.port.nodes:
+            if node.facts is None or node.live or _of_an_array(node):
+                continue
+            other = reference.get(node.digest)
+            for predicate in essential(node):
+                if other is None or not implied(other, predicate):
+                    condition = f"{expression(node)} is {predicate}"
+                    self._assume(condition, "promise", (), node.location)
+
     def bound_constants(self) -> None:
         """Runtime parameters of the port that stand for constants of the reference."""
         port = self.alignment.port
@@ -429,6 +457,11 @@ def _follows(cause: Cause, meaning: Meaning, told: list[tuple[Cause, Meaning]]) 
         types = element_of(node.operands[0].type), element_of(node.type)
         return f"{types}" in accumulators or f"{types[::-1]}" in accumulators
     return False
+
+
+def _of_an_array(node: Node) -> bool:
+    """Whether it is a parameter for a pointer, an extent or a stride of an array."""
+    return node.op == "parameter" and "." in dict(node.attributes).get("identity", "")
 
 
 def _line(place: Place | None) -> int:

@@ -109,16 +109,12 @@ class Module:
         """The entry called `name`, or the only one.
 
         Raises:
-            KeyError: no such entry, or `name` is None and there is not exactly one.
+            KeyError: there is not exactly one such entry.
         """
-        if name is None:
-            if len(self.entries) != 1:
-                raise KeyError(f"expected one entry, found {len(self.entries)}")
-            return self.entries[0]
-        for entry in self.entries:
-            if entry.name == name:
-                return entry
-        raise KeyError(name)
+        found = [entry for entry in self.entries if name in (None, entry.name)]
+        if len(found) != 1:
+            raise KeyError(f"expected one entry {name or ''}, found {len(found)}")
+        return found[0]
 
 
 def walk(region: Region) -> Iterator[Op]:

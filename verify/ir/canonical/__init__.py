@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tileport.verify.errors import TileportError
 from tileport.verify.ir.canonical.control import Control
 from tileport.verify.ir.canonical.facts import Facts, essential
 from tileport.verify.ir.canonical.finish import Finish
@@ -18,8 +19,9 @@ from tileport.verify.ir.canonical.nodes import Block, Node
 from tileport.verify.ir.canonical.ops import hints_for
 from tileport.verify.ir.canonical.rawlive import raw_live
 from tileport.verify.ir.canonical.serialize import Serializer, hash_of
-from tileport.verify.ir.model import Entry
+from tileport.verify.ir.model import Entry, Module
 from tileport.verify.ir.rules import RULES
+from tileport.verify.safe_text import one_line
 
 Constant = int | float | bool
 RelianceKey = tuple[str, bytes]
@@ -60,6 +62,7 @@ def canonicalize(
     aliasing: Aliasing | None = None,
     allowed: frozenset[RelianceKey] | None = None,
     limits: Mapping[bytes, Facts] | None = None,
+    globals: Mapping[str, str] | None = None,
 ) -> Canonical:
     """The canonical form of an entry.
 
@@ -72,12 +75,13 @@ def canonicalize(
         aliasing: Which arrays may overlap; without it all may.
         allowed: Conditions that rules may rely on, by key; None allows all.
         limits: By digest of a value, which of its facts rules may use; None allows all.
+        globals: From `globals_of`, for an entry whose module has globals.
 
     Raises:
-        TileportError: the number of identities is not that of the parameters.
+        TileportError: the identities are not one for each parameter, or a global is missing.
     """
     graph = Graph(RULES, allowed)
-    builder = Control(graph, target, constants or {}, limits)
+    builder = Control(graph, target, constants or {}, limits, globals)
     builder.parameters(entry, parameters)
     builder.promises(entry.body.ops, entry.parameters)
     builder.body(entry.body.ops)
@@ -108,6 +112,21 @@ def canonicalize(
         unknown_ops=tuple(sorted(builder.unknown)),
         lines=tuple(lines),
     )
+
+
+def globals_of(module: Module) -> dict[str, str]:
+    """What each module global holds, as text, by symbol.
+
+    Raises:
+        TileportError: the module has something beside entries that is no global.
+    """
+    found: dict[str, str] = {}
+    for op in module.globals:
+        if op.name != "global" or not op.known:
+            raise TileportError(f"cannot compare a module with `{one_line(op.verbatim, 80)}`")
+        parts = sorted(f"{key}={text}" for key, text in op.attributes.items() if key != "sym_name")
+        found[op.attributes["sym_name"]] = " ".join(parts)
+    return found
 
 
 def _promised(entry: Entry, builder: Control, graph: Graph) -> list[Node]:

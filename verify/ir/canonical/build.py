@@ -7,12 +7,13 @@ whatever region it stands in. Effects are kept in their region, ordered by token
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tileport.verify.errors import TileportError
 from tileport.verify.ir.canonical.facts import Facts, attach, implied, subject
 from tileport.verify.ir.canonical.floats import parse_float
-from tileport.verify.ir.canonical.graph import Graph, as_constant
+from tileport.verify.ir.canonical.graph import REGION_DEPTH, Graph, as_constant
 from tileport.verify.ir.canonical.memory import MEMORY, Access, access_of
 from tileport.verify.ir.canonical.nodes import Attributes, Block, Node, Obligation
 from tileport.verify.ir.canonical.ops import PURE, attributes_of
@@ -24,6 +25,16 @@ from tileport.verify.ir.model import Entry, Op, Value
 Constant = int | float | bool
 
 
+def _fits(value: Constant, type: str) -> bool:
+    """Whether a parameter of this type can hold exactly this constant."""
+    width = width_of(type)
+    if not width:
+        return True
+    if value != int(value):
+        return False
+    return -(1 << (width - 1)) <= int(value) < (1 << width)
+
+
 class Builder:
     """Builds one entry; `tileport.verify.ir.canonical.control` adds the ops with regions.
 
@@ -31,6 +42,7 @@ class Builder:
         graph: Takes the nodes.
         target: Whose hints count, e.g. `sm_90`.
         constants: Values of the parameters that stand for constants, by name.
+        globals: What each module global holds, as text, by symbol.
         limits: See `tileport.verify.ir.canonical.facts.attach`.
     """
 
@@ -40,10 +52,12 @@ class Builder:
         target: str,
         constants: Mapping[str, Constant],
         limits: Mapping[bytes, Facts] | None = None,
+        globals: Mapping[str, str] | None = None,
     ) -> None:
         self.graph = graph
         self.target = target
         self.constants = constants
+        self.globals = globals or {}
         self.limits = limits
         self.values: dict[Value, Node] = {}
         self.tokens: dict[Value, TokenSet] = {}
@@ -67,8 +81,15 @@ class Builder:
         """Define the entry's parameters under their identities.
 
         Raises:
-            TileportError: there are more or fewer identities than parameters.
+            TileportError: there are more or fewer identities than parameters, or one is given
+                twice.
         """
+        twice = [each for each, count in Counter(identities).items() if count > 1]
+        if twice:
+            raise TileportError(
+                f"entry {entry.name} has two parameters for {twice[0]}",
+                todo="name each parameter of the port after another one of Python's",
+            )
         if len(identities) != len(entry.parameters):
             raise TileportError(
                 f"entry {entry.name} has {len(entry.parameters)} parameters in Tile IR, "
@@ -78,9 +99,10 @@ class Builder:
         self.graph.location = entry.location
         for value, identity in zip(entry.parameters, identities, strict=True):
             name = identity.removeprefix("const:")
-            if name is not identity and name in self.constants:
-                self.values[value] = self._constant(self.constants[name], value.type)
-                self.bound[name] = self.constants[name]
+            constant = self.constants.get(name) if name is not identity else None
+            if constant is not None and _fits(constant, value.type):
+                self.values[value] = self._constant(constant, value.type)
+                self.bound[name] = constant
                 continue
             node = self.graph.node("parameter", (), (("identity", identity),), value.type)
             self.values[value] = node
@@ -144,6 +166,8 @@ class Builder:
     def _pure(self, op: Op) -> None:
         operands = self._operands(op)
         attributes = attributes_of(op, self.target)
+        if op.name == "get_global":
+            attributes = self._global(op)
         if len(op.results) == 1:
             flag = op.attributes.get("overflow", "")
             if flag:
@@ -159,6 +183,17 @@ class Builder:
             self.values[result] = self.graph.make(
                 op.name, operands, attributes, result.type, (index,)
             )
+
+    def _global(self, op: Op) -> Attributes:
+        """What the global holds, in place of its name: two names of equal content are equal.
+
+        Raises:
+            TileportError: the module has no such global.
+        """
+        symbol = op.attributes.get("name", "")
+        if symbol not in self.globals:
+            raise TileportError(f"the Tile IR uses a global {symbol} that it does not define")
+        return (("holds", self.globals[symbol]),)
 
     def _oblige(self, op: Op, operands: tuple[Node, ...], witness: Node) -> None:
         """Remember a division whose divisor is not proven to differ from zero."""
@@ -186,7 +221,9 @@ class Builder:
         """Take in that `predicate` holds for a value where this point is reached."""
         if as_constant(about) is not None or implied(about, predicate):
             return
-        if about.block is self.block:
+        # The arguments of reductions are shared between reductions: a promise about one is a part
+        # of the body it stands in.
+        if about.block is self.block and about.block.depth < REGION_DEPTH:
             facts = Facts()
             facts.add(predicate)
             attach(about, facts, self.limits)
