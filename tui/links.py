@@ -7,7 +7,7 @@ from tileport.tui.text.merge import RowMap
 from tileport.verify.diff.model import Comparison
 from tileport.verify.model import Finding
 
-_None: frozenset[int] = frozenset()
+_NO_ROWS: frozenset[int] = frozenset()
 
 
 class Links:
@@ -52,7 +52,7 @@ class Links:
         """Python rows and IR rows for a row of the editor."""
         judged = self._rows.back(row)
         if judged < 0:
-            return _None, _None
+            return _NO_ROWS, _NO_ROWS
         lines, rows = self._map.of_rust(judged + 1)
         return frozenset(line - 1 for line in lines), rows
 
@@ -60,8 +60,8 @@ class Links:
         """Python rows and editor rows for a row of the IR pane."""
         python, rust = self._map.of_row(row)
         return (
-            frozenset({python - 1}) if python else _None,
-            self._rust_rows(frozenset({rust})) if rust else _None,
+            frozenset({python - 1}) if python else _NO_ROWS,
+            self._rust_rows(frozenset({rust})) if rust else _NO_ROWS,
         )
 
     def ir_rows_of(self, finding: Finding, comparison: Comparison | None) -> list[int]:
@@ -79,5 +79,5 @@ class Links:
                 return exact
         rust = finding.rust.line if finding.rust else 0
         python = finding.python.line if finding.python else 0
-        found_rows = self._map.of_rust(rust)[1] if rust else _None
-        return sorted(found_rows or (self._map.of_python(python)[1] if python else _None))
+        found_rows = self._map.of_rust(rust)[1] if rust else _NO_ROWS
+        return sorted(found_rows or (self._map.of_python(python)[1] if python else _NO_ROWS))

@@ -43,6 +43,28 @@ async def test_many_keys_in_a_row_are_one_submission(open_app, monkeypatch):
         assert submitted[0][1].startswith("abcdefgh//!")
 
 
+async def test_what_is_typed_while_the_session_starts_reaches_it(open_app):
+    import asyncio
+
+    gate = asyncio.Event()
+
+    def slow(session):
+        begin = session.start
+
+        async def start():
+            await gate.wait()
+            await begin()
+
+        session.start = start
+
+    async with open_app(tweak=slow) as opened:
+        await opened.press("x")
+        assert not opened.session.log
+        gate.set()
+        await opened.settle()
+        assert opened.session.text == "x" + RUST
+
+
 async def test_save_writes_the_bytes_and_says_so(open_app):
     async with open_app() as opened:
         await opened.press("x", "ctrl+s")

@@ -162,7 +162,7 @@ class Board(Screen[None]):
         feed = Feed(self)
         try:
             session = self._make_session(feed.notify)
-            self.session = self.desk.session = session
+            self.session = session
             await session.start()
         except TileportError as error:
             self.trouble = error.line()
@@ -179,9 +179,12 @@ class Board(Screen[None]):
             self.desk.frozen = f"read-only: {who} has it"
             self.editor.read_only = True
             self.say(f"{who}{where} has the port open; nothing is saved here", Severity.SLOW)
+        self.desk.session = session
         text = session.disk_text
         if not self.desk.frozen and text != self.desk.buffer.base:
             await self.desk.changed_outside(text)
+        elif self.desk.buffer.unsaved:
+            self.desk.typed()  # What was typed while the session started.
         self.painter.all()
         await self.desk.recover()
 
@@ -210,7 +213,7 @@ class Board(Screen[None]):
             case told.CaptureFailed():
                 self.trouble = event.line
             case told.GenerationStarted():
-                self.desk.generations[event.generation] = session.text or ""
+                self.desk.generations.setdefault(event.generation, session.text or "")
                 for old in [g for g in self.desk.generations if g < event.generation - 4]:
                     del self.desk.generations[old]
             case told.StageChanged():

@@ -207,6 +207,12 @@ class CodeArea(TextArea):
         if height and not top + 1 <= row < top + height - 2:
             self.scroll_to(y=max(0, row - height // 3), animate=False)
 
+    def find_matching_bracket(
+        self, bracket: str, search_from: tuple[int, int]
+    ) -> tuple[int, int] | None:
+        """None: brackets are not matched here, which would read a long file at every key."""
+        return None
+
     # ------------------------------------------------------------ painting
 
     @property
