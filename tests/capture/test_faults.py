@@ -403,6 +403,11 @@ async def test_gpu_mode_without_a_gpu(capture: Capture, monkeypatch: pytest.Monk
     assert "no GPU" in error.what
 
 
+async def test_a_workspace_that_is_gone(capture: Capture, workspace: Path) -> None:
+    error = await refused(capture, ADD, workspace=str(workspace / "gone"))
+    assert "workspace cannot be entered" in error.what
+
+
 async def test_a_blob_folder_that_cannot_be_made(capture: Capture, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     error = await refused(capture, with_cases(GOOD), blobs=str(tmp_path / "file" / "blobs"))

@@ -96,8 +96,9 @@ def run(task: Task, events: int, output: int, server: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
         die_with_parent(server)
-        reporter = _set_up(task, events, output)
+        reporter = _set_up(events, output)
         try:
+            _enter_workspace(task)
             _Worker(task, reporter).run()
         except TileportError as error:
             reporter(
@@ -121,7 +122,7 @@ def run(task: Task, events: int, output: int, server: int) -> NoReturn:
         leave(0)
 
 
-def _set_up(task: Task, events: int, output: int) -> Reporter:
+def _set_up(events: int, output: int) -> Reporter:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
@@ -142,11 +143,19 @@ def _set_up(task: Task, events: int, output: int) -> Reporter:
         signal.signal(handled, signal.SIG_DFL)
     faulthandler.enable(file=2)
     faulthandler.register(WHERE_SIGNAL, file=2, all_threads=False)
+    return Reporter(pipe)
+
+
+def _enter_workspace(task: Task) -> None:
     if not task.real:
         # Also on a machine with a GPU: not seeing it, torch leaves it alone.
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    os.chdir(task.request.workspace)
-    return Reporter(pipe)
+    try:
+        os.chdir(task.request.workspace)
+    except OSError as error:
+        raise TileportError(
+            f"the workspace cannot be entered: {error.strerror}", where=task.request.workspace
+        ) from None
 
 
 class _Worker:
