@@ -26,6 +26,7 @@ class Painter:
     def __init__(self, screen: Board) -> None:
         self._screen = screen
         self._canonical: tuple[object, list[IRRow]] = (None, [])
+        self._width = 0
 
     def all(self) -> None:
         """Everything."""
@@ -135,9 +136,10 @@ class Painter:
         if screen.ir_mode != "canonical":
             return  # Raw text comes by itself; see `Board.load_raw`.
         comparison = screen.session.comparison(screen.session.view)
-        if comparison is not self._canonical[0]:
-            rows = canonical_rows(comparison) if comparison is not None else []
-            self._canonical = (comparison, rows)
+        width = screen.ir_pane.size.width or screen.size.width
+        if comparison is not self._canonical[0] or width != self._width:
+            rows = canonical_rows(comparison, width) if comparison is not None else []
+            self._canonical, self._width = (comparison, rows), width
         screen.ir_pane.show_rows(self._canonical[1], self._why_empty())
         screen.links.set_rows(self._canonical[1])
 

@@ -18,6 +18,22 @@ def test_a_changed_op_takes_a_row_for_each_side_and_one_tag():
     assert text_of(changed[1]).endswith("W rounding-lost")
 
 
+def test_what_differs_is_set_off_and_kept_in_view():
+    long = "%30 = load_view_tko %14, block_y, %16.i, 0 weak hints=<sm_90 = {latency = "
+    row = DiffRow(kind=RowKind.CHANGED, reference=f"{long}2}}>", port=f"{long}4}}>", finding=0)
+    made = Comparison(verdict=DiffVerdict.DIFFERENT, rows=(row,), findings=(hint_lost(),))
+    for width in (60, 200):
+        rows = canonical_rows(made, width)
+        for row_, value in zip(rows, "24", strict=True):
+            strong = [text for text, style in row_.line.parts if style == "ui.strong"]
+            assert strong == [value]
+            if width == 60:
+                used = sum(len(text) for text, _ in [*row_.line.parts, *rows[1].line.right])
+                assert used <= width
+            else:
+                assert long in "".join(text for text, _ in row_.line.parts)
+
+
 def test_one_tag_for_a_run_of_rows_about_one_finding():
     rows = canonical_rows(comparison((hint_lost(),)))
     tags = [row for row in rows if row.line.right]

@@ -11,6 +11,9 @@ from tileport.verify.diff.model import Comparison, DiffRow, RowKind
 from tileport.verify.safe_text import one_line, visible
 
 _LINE = 5
+#: Characters of a shared begin that are always shown.
+_KEEP = 24
+_BREAKS = frozenset(" ,()[]{}<>:=")
 _RAW_LOCATION = re.compile(r"\s+loc\((.*)\)(\s*\{)?\s*$")
 
 
@@ -23,8 +26,12 @@ class IRRow(NamedTuple):
     finding: int = -1
 
 
-def canonical_rows(comparison: Comparison) -> list[IRRow]:
-    """The rows of a comparison; an op that changed takes two."""
+def canonical_rows(comparison: Comparison, width: int = 200) -> list[IRRow]:
+    """The rows of a comparison; an op that changed takes two, what differs set off in both.
+
+    Where such a row is longer than `width` cells, what both sides share before the difference is
+    shortened, so that the difference is seen.
+    """
     rows: list[IRRow] = [
         IRRow(Line([("  same if  ", "verdict.same_if"), (one_line(a.condition), "")]), *_places(a))
         for a in comparison.assumptions
@@ -33,7 +40,7 @@ def canonical_rows(comparison: Comparison) -> list[IRRow]:
         rows.append(IRRow(Line()))
     before = (0, 0)
     for row in comparison.rows:
-        made = _rows(row, comparison, (row.python, row.rust) != before)
+        made = _rows(row, comparison, width, (row.python, row.rust) != before)
         rows += made
         before = (row.python, row.rust) if made else before
     # One tag for a run of rows about one finding, at its end.
@@ -76,7 +83,7 @@ def _places(assumption: object) -> tuple[int, int]:
     return (python.line if python else 0, rust.line if rust else 0)
 
 
-def _rows(row: DiffRow, comparison: Comparison, numbered: bool) -> list[IRRow]:
+def _rows(row: DiffRow, comparison: Comparison, width: int, numbered: bool) -> list[IRRow]:
     finding = row.finding if 0 <= row.finding < len(comparison.findings) else -1
     indent = "  " * min(row.depth, 8)
     text = one_line(row.reference or row.port)
@@ -93,17 +100,47 @@ def _rows(row: DiffRow, comparison: Comparison, numbered: bool) -> list[IRRow]:
     if row.kind is RowKind.SAME:
         lines.append(_row(row, [(f"  {indent}{text}", "diff.same")], finding, numbered))
     else:
-        sides = (("-", row.reference, "removed"), ("+", row.port, "added"))
-        for sign, side, name in sides:
-            unlike = {"-": RowKind.ADDED, "+": RowKind.REMOVED}[sign]
+        kind = comparison.findings[finding].kind if finding >= 0 else ""
+        room = width - 2 * _LINE - 4 - len(indent) - (len(kind) + 4 if kind else 0)
+        one, other = one_line(row.reference), one_line(row.port)
+        shared = _shared(one, other) if one and other else (0, 0)
+        sides = (("-", one, RowKind.ADDED, "removed"), ("+", other, RowKind.REMOVED, "added"))
+        for sign, side, unlike, name in sides:
             if side and row.kind is not unlike:
-                parts = [(f"{sign} {indent}{one_line(side)}", "")]
+                parts = [(f"{sign} {indent}", ""), *_set_off(side, shared, room)]
                 lines.append(_row(row, parts, finding, numbered and not lines, f"diff.{name}"))
     if lines and finding >= 0:
         found = comparison.findings[finding]
         tag = [(f" {found.severity.letter} {found.kind} ", f"severity.{found.severity.value}")]
         lines[-1] = lines[-1]._replace(line=lines[-1].line._replace(right=tag))
     return lines
+
+
+def _shared(one: str, other: str) -> tuple[int, int]:
+    """How many characters both begin and end with, in whole words."""
+    shorter = min(len(one), len(other))
+    head = 0
+    while head < shorter and one[head] == other[head]:
+        head += 1
+    while head and one[head - 1] not in _BREAKS:
+        head -= 1
+    tail = 0
+    while tail < shorter - head and one[-1 - tail] == other[-1 - tail]:
+        tail += 1
+    while tail and one[len(one) - tail] not in _BREAKS:
+        tail -= 1
+    return head, tail
+
+
+def _set_off(text: str, shared: tuple[int, int], room: int) -> list[Part]:
+    """`text` with what is between its shared ends set off, and its begin shortened to fit."""
+    head, tail = shared
+    before, middle, after = text[:head], text[head : len(text) - tail], text[len(text) - tail :]
+    over = len(text) - room
+    if over > 0 and len(before) > _KEEP:
+        keep = max(len(before) - over - 1, _KEEP) - _KEEP // 2
+        before = f"{before[:keep]}\u2026{before[len(before) - _KEEP // 2 :]}"
+    return [(before, ""), (middle, "ui.strong"), (after, "")]
 
 
 def _row(row: DiffRow, parts: list[Part], finding: int, numbered: bool, fill: str = "") -> IRRow:
