@@ -89,12 +89,27 @@ def _dead(entry: Entry, choose: random.Random) -> None:
             pure = op.name in ("muli", "addf", "cmpi", "divi", "reduce") and choose.random() < 0.7
             weak = op.attributes.get("memory_ordering_semantics") == "weak"
             if pure or (weak and op.name.startswith("load")):
-                twin = Op(op.name, op.operands, op.roles, (), dict(op.attributes), op.regions,
+                twin = Op(op.name, op.operands, op.roles, (), dict(op.attributes),
+                          tuple(_copy(each) for each in op.regions),
                           op.location, op.verbatim, op.text_line)  # fmt: skip
                 twin.results = tuple(
                     Value(each.name + "_dead", each.type, twin, each.index) for each in op.results
                 )
                 region.ops.insert(region.ops.index(op) + 1, twin)
+
+
+def _copy(region: Region) -> Region:
+    """The region of a reduction, with values of its own."""
+    new = {each: Value(each.name + "_dead", each.type, None, each.index)
+           for each in region.arguments}  # fmt: skip
+    ops = []
+    for op in region.ops:
+        twin = Op(op.name, tuple(new.get(each, each) for each in op.operands), op.roles, (),
+                  dict(op.attributes), (), op.location, op.verbatim, op.text_line)  # fmt: skip
+        twin.results = tuple(Value(v.name + "_dead", v.type, twin, v.index) for v in op.results)
+        new.update(zip(op.results, twin.results, strict=True))
+        ops.append(twin)
+    return Region(tuple(new[each] for each in region.arguments), ops)
 
 
 def _hoist(entry: Entry, choose: random.Random) -> None:

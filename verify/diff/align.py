@@ -8,35 +8,17 @@ computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from tileport.verify.diff.similar import match_effects, match_operands, skeleton
+from tileport.verify.diff.alignment import Alignment, Cause
+from tileport.verify.diff.kin import beneath, fused, telling, turned, unwrap
+from tileport.verify.diff.similar import match_effects, match_operands
 from tileport.verify.ir.canonical import Canonical
 from tileport.verify.ir.canonical.finish import COMMUTATIVE, operands_of
 from tileport.verify.ir.canonical.graph import REGION_DEPTH
 from tileport.verify.ir.canonical.nodes import Block, Node
 from tileport.verify.ir.canonical.types import element_of, shape_of
 from tileport.verify.ir.grammar_types import tensor_view_type
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One place where the two sides differ in themselves.
-
-    `kind` is `attribute`, `type`, `data`, `op`, `missing` (only in the reference), `extra` (only in
-    the port) or `use` (another value is used). `name` is the attribute, where it is one. `role` is
-    what the value is for in the effect it was reached from (`mask`, `index`, `bound`, ...), and
-    `reference_user` and `port_user` are the nodes it is an operand of.
-    """
-
-    kind: str
-    reference: Node | None
-    port: Node | None
-    name: str = ""
-    role: str = ""
-    reference_user: Node | None = None
-    port_user: Node | None = None
 
 
 @dataclass(slots=True)
@@ -46,19 +28,6 @@ class _Step:
     role: str
     reference_user: Node | None
     port_user: Node | None
-
-
-@dataclass(slots=True)
-class Alignment:
-    """What is paired with what, and the causes."""
-
-    reference: Canonical
-    port: Canonical
-    #: Reference node to port node, and back; the first pair found for a node counts.
-    forward: dict[Node, Node] = field(default_factory=dict)
-    backward: dict[Node, Node] = field(default_factory=dict)
-    blocks: dict[Block, Block] = field(default_factory=dict)
-    causes: list[Cause] = field(default_factory=list)
 
 
 #: What an operand of an effect is for, by op and position; what is left out has no role.
@@ -262,7 +231,7 @@ class Aligner:
             self._by_role(step, left, right)
         elif commutative:
             self._unordered(step, left, right)
-        elif one.op == "select" and _turned(one, other):
+        elif one.op == "select" and turned(one, other):
             self._turned(step)
         else:
             for place, (first, second) in enumerate(zip(left, right, strict=False)):
@@ -450,123 +419,31 @@ class Aligner:
     def _other_op(self, step: _Step) -> None:
         """Different ops: one side may only wrap what the other has."""
         one, other = step.reference, step.port
-        fused = _fused(one, other)
-        if fused:
+        products = fused(one, other)
+        if products:
             self._pair(one, other)
             self._cause("op", one, other, "", step)
-            for first, second in fused:
+            for first, second in products:
                 self._step(first, second, step.role, one, other)
             return
-        chain = _unwrap(one, other)
+        chain = unwrap(one, other)
         if chain is not None:
-            self._cause("missing", _telling(chain[:-1]), other, "", step)
+            self._cause("missing", telling(chain[:-1]), other, "", step)
             self._step(chain[-1], other, step.role, one, step.port_user)
             return
-        chain = _unwrap(other, one)
+        chain = unwrap(other, one)
         if chain is not None:
-            self._cause("extra", one, _telling(chain[:-1]), "", step)
+            self._cause("extra", one, telling(chain[:-1]), "", step)
             self._step(one, chain[-1], step.role, step.reference_user, other)
             return
         self._pair(one, other)
         self._cause("op", one, other, "", step)
-        for first, second in _beneath(one, other):
+        for first, second in beneath(one, other):
             self._step(first, second, step.role, one, other)
-
-
-def _telling(chain: list[Node]) -> Node:
-    """Of operations that one side has on top of the other, the one that says most."""
-    for node in chain:
-        if node.op in ("exti", "trunci", "ftof", "select"):
-            return node
-    return chain[0]
 
 
 def _under(step: _Step) -> _Step:
     return _Step(step.reference, step.port, step.role, step.reference, step.port)
-
-
-#: What only converts a value: below it the type is another one.
-_CONVERSIONS = frozenset({"exti", "trunci", "ftof", "itof", "ftoi", "bitcast"})
-
-
-def _unwrap(outer: Node, inner: Node) -> list[Node] | None:
-    """The way from `outer` down to an operand that is `inner`, or is made like it, at most 3 deep.
-
-    An operand that is equal counts before one that is only put together in the same way. The list
-    starts with `outer` and ends with the operand found.
-    """
-    level: list[list[Node]] = [[outer]]
-    similar: list[Node] | None = None
-    for _ in range(3):
-        following: list[list[Node]] = []
-        for way in level:
-            node = way[-1]
-            if node.op in ("result", "argument"):
-                continue
-            for operand in node.operands:
-                longer = [*way, operand]
-                if operand.key == inner.key:
-                    return longer
-                if similar is None and _made_alike(operand, inner, node.op in _CONVERSIONS):
-                    similar = longer
-                following.append(longer)
-        level = following
-    return similar
-
-
-def _made_alike(node: Node, inner: Node, converted: bool) -> bool:
-    if node.op != inner.op or inner.op in ("constant", "splat", "parameter", "argument"):
-        return False
-    if node.type != inner.type and not converted:
-        return False
-    return skeleton(node) == skeleton(inner)
-
-
-def _turned(one: Node, other: Node) -> bool:
-    """Whether the sides of two selects are equal crosswise rather than in place."""
-    first, second = one.operands[1:], other.operands[1:]
-    across = sum(a.key == b.key for a, b in zip(first, second[::-1], strict=True))
-    straight = sum(a.key == b.key for a, b in zip(first, second, strict=True))
-    return across > straight and one.operands[0].op == other.operands[0].op == "cmpi"
-
-
-def _fused(one: Node, other: Node) -> list[tuple[Node, Node]]:
-    """For a fused multiply-add against a product and a sum: the operands to go on with."""
-    ops = {one.op, other.op}
-    if ops not in ({"fma", "addf"}, {"fma", "subf"}):
-        return []
-    fused, split = (one, other) if one.op == "fma" else (other, one)
-    for place in (0, 1):
-        product = split.operands[place]
-        if product.op == "mulf":
-            pairs, _, _ = match_operands(fused.operands[:2], product.operands)
-            found = [(fused.operands[a], product.operands[b]) for a, b in pairs]
-            found.append((fused.operands[2], split.operands[1 - place]))
-            return [(a, b) if one is fused else (b, a) for a, b in found]
-    return []
-
-
-#: Ops that are written one for the other; below them the operands are those of each other.
-_KIN = (
-    frozenset({"sum", "addi", "subi", "product", "muli"}),
-    frozenset({"addf", "subf"}),
-    frozenset({"mulf", "divf"}),
-    frozenset({"maxf", "minf"}),
-    frozenset({"maxi", "mini"}),
-    frozenset({"andi", "ori", "xori"}),
-    frozenset({"exp", "exp2"}),
-    frozenset({"log", "log2"}),
-    frozenset({"sqrt", "rsqrt"}),
-    frozenset({"exti", "trunci"}),
-)
-
-
-def _beneath(one: Node, other: Node) -> Iterable[tuple[Node, Node]]:
-    """Operands to go on with below a pair of different ops."""
-    if not any(one.op in kin and other.op in kin for kin in _KIN):
-        return []
-    pairs, _, _ = match_operands(one.operands, other.operands)
-    return [(one.operands[a], other.operands[b]) for a, b in pairs]
 
 
 def tensor_operands(node: Node) -> dict[str, Node]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tileport.verify.diff.align import Alignment
-from tileport.verify.diff.classify import Meaning
+from tileport.verify.diff.alignment import Alignment
+from tileport.verify.diff.meaning import Meaning
 from tileport.verify.ir.canonical.expression import expression
 from tileport.verify.ir.canonical.facts import Facts, essential
 from tileport.verify.ir.canonical.graph import UNSHARED

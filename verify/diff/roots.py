@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileport.verify.diff.align import Cause
+from tileport.verify.diff.alignment import Cause
 from tileport.verify.ir.canonical.nodes import Node
 from tileport.verify.ir.canonical.types import width_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tileport.verify.diff.align import Alignment
+from tileport.verify.diff.alignment import Alignment
 from tileport.verify.diff.model import DiffRow, RowKind
 from tileport.verify.diff.places import line_of
 from tileport.verify.ir.canonical.nodes import Node
