@@ -38,11 +38,18 @@ from tileport.verify.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 PEER = Path(__file__).with_name("peer")
-#: The app is ready for the next save when this much time passed after the last.
-PAUSE = 0.15
-CONSTANT = re.compile(r"constant\(0\.0f32")
+#: The app is at rest, and ready for the next save, when it wrote nothing for this long.
+REST = 0.3
+CONSTANT = re.compile(r"constant\(0\.0(?=f32|,)")
 #: The strip of stages once the variant in view has been compared.
 DIFFED = re.compile(r"\bdiff +(ok|\d+ found)")
+
+
+def with_constant(text: str, value: float) -> str:
+    """A port with another value for its first constant zero."""
+    changed, count = CONSTANT.subn(f"constant({value:.1f}", text, count=1)
+    assert count == 1, "the port has no constant to change"
+    return changed
 
 
 @dataclass
@@ -61,10 +68,8 @@ class Subject:
     first_diff: float = 0.0
 
     def changed(self, value: float) -> str:
-        """The port with another value for its first `0.0f32` constant."""
-        changed, count = CONSTANT.subn(f"constant({value:.1f}f32", self.text, count=1)
-        assert count == 1, f"{self.name}: no constant to change"
-        return changed
+        """The port with another constant in it."""
+        return with_constant(self.text, value)
 
 
 def subjects(folder: Path) -> list[Subject]:
@@ -103,6 +108,13 @@ def save(path: Path, text: str) -> float:
     started = time.monotonic()
     temporary.replace(path)
     return started
+
+
+def rest(app: Terminal) -> None:
+    """Wait until the app has done what the save asked for, all variants, as between two saves."""
+    end = time.monotonic() + 20.0
+    while app.pump(REST) and time.monotonic() < end:
+        pass
 
 
 class Peer:
@@ -199,7 +211,7 @@ def measure(subject: Subject, saves: int, peer_rounds: int, target: Path) -> Non
             started = save(subject.port, subject.changed(value))
             shown = app.wait_for_change(f"{value:.1f}", timeout=60)
             subject.times.append(shown - started)
-            app.pump(PAUSE)
+            rest(app)
             if peer_rounds and index % batch == batch - 1 and len(subject.peer_times) < peer_rounds:
                 peer.once(value)
         save(subject.port, subject.text)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.live_loop import CONSTANT, save
+from tests.benchmarks.live_loop import save, with_constant
 from tests.support.processes import MARK, Process, marked, new_mark, wait_gone
 from tests.support.pty import Terminal
 
@@ -51,9 +51,7 @@ def soak(folder: Path, edits: int, every: int) -> tuple[list[dict[str, float]], 
         app.wait_for(lambda text: "SAME IR" in text, timeout=120, what="verdict")
         for index in range(edits):
             value = 1000.5 + index
-            changed, count = CONSTANT.subn(f"constant({value:.1f}f32", original, count=1)
-            assert count == 1
-            save(port, changed)
+            save(port, with_constant(original, value))
             app.wait_for_change(f"{value:.1f}", timeout=60)
             if index % every == every - 1:
                 samples.append(memory(mark))
