@@ -41,13 +41,15 @@ PEER = Path(__file__).with_name("peer")
 #: The app is at rest, and ready for the next save, when it wrote nothing for this long.
 REST = 0.3
 CONSTANT = re.compile(r"constant\(0\.0(?=f32|,)")
+MASK = re.compile(r"constant\(-1000000\.0(?=f32)")
 #: The strip of stages once the variant in view has been compared.
 DIFFED = re.compile(r"\bdiff +(ok|\d+ found)")
 
 
 def with_constant(text: str, value: float) -> str:
-    """A port with another value for its first constant zero."""
-    changed, count = CONSTANT.subn(f"constant({value:.1f}", text, count=1)
+    """A port with another value for one constant: the mask of attention, else the first zero."""
+    pattern = MASK if MASK.search(text) else CONSTANT
+    changed, count = pattern.subn(f"constant({value:.1f}", text, count=1)
     assert count == 1, "the port has no constant to change"
     return changed
 
