@@ -53,6 +53,19 @@ async def test_a_runaway_compile_is_killed_and_told_at_the_entry() -> None:
     await server.close()
 
 
+async def test_one_runaway_variant_is_enough_to_know_the_others_of_its_text() -> None:
+    server = PortServer(workers=1, compile_deadline=1.5)
+    await server.start()
+    await server.compile(request(RUNAWAY))
+    start = time.monotonic()
+    result = await server.compile(request(RUNAWAY))
+    assert time.monotonic() - start < 0.5
+    assert result.diagnostics[0].message == "compile took longer than 1.5 s"
+    server._compile_deadline = 10
+    assert (await server.compile(request())).bytecode is not None
+    await server.close()
+
+
 async def test_a_worker_that_someone_killed_costs_no_result(server: PortServer) -> None:
     await server.start()
     os.kill(pids(server)[0], signal.SIGKILL)

@@ -230,9 +230,10 @@ async def test_a_cancelled_await_leaves_the_child_usable_and_warm(child: Child) 
 
 
 async def test_cancel_kills_the_running_call_only(child: Child) -> None:
+    await child.start()
     child.cancel()  # nothing runs: nothing happens
     running = asyncio.create_task(child.call("slow", {"seconds": 60, "word": ""}, str, deadline=90))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.2)
     queued = asyncio.create_task(child.call("add", Add(1, 2), int, deadline=10))
     child.cancel()
     with pytest.raises(ChildError) as caught:
@@ -242,8 +243,9 @@ async def test_cancel_kills_the_running_call_only(child: Child) -> None:
 
 
 async def test_close_may_be_repeated_and_ends_a_running_call(child: Child) -> None:
+    await child.start()
     running = asyncio.create_task(child.call("slow", {"seconds": 60, "word": ""}, str, deadline=90))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.2)
     pid = child.pid
     await asyncio.gather(child.close(), child.close())
     await child.close()

@@ -4,21 +4,27 @@
 //! until the thread ends. So a thread serves a bounded number of compiles; its successor is
 //! started at once and parses cutile's modules while nobody waits.
 
+use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use crate::frontend::Frontend;
+use syn::ItemMod;
+
+use crate::frontend::{Compiled, Failure, Frontend, Program};
 use crate::locate::locate;
 use crate::panics;
-use crate::port::Port;
+use crate::port::{Port, only_module};
 use crate::request::{Answer, Diagnostic, Place, Report, Request, Source};
 
 /// Reserved, not used, unless the text is nested deeply.
 const STACK_BYTES: usize = 256 << 20;
 /// Compiles per thread: about 20 MB of source map.
 const SERVES: usize = 64;
+/// The text that is edited, and the one it may go back to.
+const TEXTS_KEPT: usize = 2;
 
 struct Job {
     request: Request,
@@ -71,46 +77,96 @@ fn start() -> std::io::Result<SyncSender<Job>> {
 }
 
 fn serve(queue: &Receiver<Job>) {
-    let frontend = Frontend::warm();
+    let mut bench = Bench {
+        frontend: Frontend::warm(),
+        recent: VecDeque::new(),
+    };
     for job in queue {
-        let answer = panics::catch(|| answer(&frontend, &job.request))
+        let answer = panics::catch(|| bench.answer(&job.request))
             .unwrap_or_else(|message| failed(&format!("internal error: {message}")));
         // Whoever asked may be gone.
         let _ = job.answer.send(answer);
+        // Freeing a program takes a while; nobody waits for it here.
+        bench.recent.truncate(TEXTS_KEPT);
     }
 }
 
-fn answer(frontend: &Frontend, request: &Request) -> Answer {
-    let start = Instant::now();
-    let mut answer = Answer::default();
-    let port = Port::read(request);
-    let milliseconds = &mut answer.report.milliseconds;
-    milliseconds.insert("parse", start.elapsed().as_secs_f64() * 1e3);
-    let port = match port {
-        Ok(port) => port,
-        Err(diagnostic) => {
-            answer.report.diagnostics.push(diagnostic);
-            return answer;
+/// What one thread compiles with.
+struct Bench {
+    frontend: Frontend,
+    /// Newest first.
+    recent: VecDeque<Rc<Text>>,
+}
+
+/// A port's text, read and indexed: its variants are compiled one after the other.
+struct Text {
+    path: String,
+    text: String,
+    module: ItemMod,
+    program: Result<Program, Failure>,
+}
+
+impl Bench {
+    fn answer(&mut self, request: &Request) -> Answer {
+        let start = Instant::now();
+        let mut answer = Answer::default();
+        let milliseconds = &mut answer.report.milliseconds;
+        let text = self.read(request);
+        milliseconds.insert("parse", start.elapsed().as_secs_f64() * 1e3);
+        let compiling = Instant::now();
+        match text.and_then(|text| self.compile(&text, request)) {
+            Ok(compiled) => {
+                milliseconds.insert("compile", compiled.compile_milliseconds);
+                milliseconds.insert("write", compiled.write_milliseconds);
+                answer.bytecode = Some(compiled.bytecode);
+            }
+            Err(diagnostic) => {
+                milliseconds.insert("compile", compiling.elapsed().as_secs_f64() * 1e3);
+                answer.report.diagnostics.push(diagnostic);
+            }
         }
-    };
-    match frontend.compile(&port.module, request) {
-        Ok(compiled) => {
-            milliseconds.insert("compile", compiled.compile_milliseconds);
-            milliseconds.insert("write", compiled.write_milliseconds);
-            answer.bytecode = Some(compiled.bytecode);
-        }
-        Err(failure) => {
-            milliseconds.insert("compile", start.elapsed().as_secs_f64() * 1e3);
-            let place = locate(frontend, &port, request, &failure);
-            let message = failure.message;
-            answer.report.diagnostics.push(Diagnostic {
-                message,
-                place,
-                source: Source::Frontend,
-            });
-        }
+        answer
     }
-    answer
+
+    fn compile(&mut self, text: &Text, request: &Request) -> Result<Compiled, Diagnostic> {
+        let port = Port::find(&text.module, request)?;
+        let outcome = match &text.program {
+            Ok(program) => program.compile(request),
+            Err(failure) => Err(failure.clone()),
+        };
+        outcome.map_err(|failure| {
+            // A panic may have left an index half made.
+            self.recent.clear();
+            Diagnostic {
+                place: locate(&self.frontend, &port, request, &failure),
+                message: failure.message,
+                source: Source::Frontend,
+            }
+        })
+    }
+
+    /// The request's text, from memory if it was among the last ones.
+    fn read(&mut self, request: &Request) -> Result<Rc<Text>, Diagnostic> {
+        let known = self
+            .recent
+            .iter()
+            .position(|known| known.text == request.text && known.path == request.path);
+        let text = match known.and_then(|index| self.recent.remove(index)) {
+            Some(text) => text,
+            None => {
+                let module = only_module(&request.text)?;
+                let program = self.frontend.program(&module, &request.path);
+                Rc::new(Text {
+                    path: request.path.clone(),
+                    text: request.text.clone(),
+                    module,
+                    program,
+                })
+            }
+        };
+        self.recent.push_front(Rc::clone(&text));
+        Ok(text)
+    }
 }
 
 fn failed(message: &str) -> Answer {

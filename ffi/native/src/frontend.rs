@@ -41,7 +41,7 @@ pub enum Stage {
 }
 
 /// Why a compile failed. `location` is what cutile says, if it says anything.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     pub stage: Stage,
     pub message: String,
@@ -54,6 +54,80 @@ pub struct Compiled {
     pub bytecode: Vec<u8>,
     pub compile_milliseconds: f64,
     pub write_milliseconds: f64,
+}
+
+/// A kernel's module with all it uses, indexed: good for any number of compiles.
+pub struct Program {
+    modules: CUDATileModules,
+    /// The name that the kernel's module is indexed by.
+    name: String,
+}
+
+impl Program {
+    /// Compiles one entry.
+    ///
+    /// # Errors
+    /// cutile's compiler refuses the entry, or panics.
+    pub fn compile(&self, request: &Request) -> Result<Compiled, Failure> {
+        let stage = Cell::new(Stage::Entry);
+        attempt(&stage, || {
+            let start = Instant::now();
+            let (ir, version) = self.to_ir(request, &stage)?;
+            let compiled = Instant::now();
+            stage.set(Stage::Write);
+            let (bytecode, _) = serialize_tile_ir_bytecode_for_version(&ir, version)?;
+            Ok(Compiled {
+                bytecode,
+                compile_milliseconds: (compiled - start).as_secs_f64() * 1e3,
+                write_milliseconds: compiled.elapsed().as_secs_f64() * 1e3,
+            })
+        })
+    }
+
+    /// The IR of one entry, and the bytecode version it is to be written in.
+    fn to_ir(
+        &self,
+        request: &Request,
+        stage: &Cell<Stage>,
+    ) -> Result<(cutile_ir::Module, BytecodeVersion), JITError> {
+        let version = bytecode_version(&request.bytecode_version)?;
+        let strides: Vec<(&str, &[i32])> = request
+            .tensors
+            .iter()
+            .map(|t| (t.name.as_str(), t.strides.as_slice()))
+            .collect();
+        let bits: Vec<SpecializationBits> = request.tensors.iter().map(bits).collect();
+        let specializations: Vec<(&str, &SpecializationBits)> = request
+            .tensors
+            .iter()
+            .map(|t| t.name.as_str())
+            .zip(&bits)
+            .collect();
+        let divs: Vec<(&String, DivHint)> = request
+            .scalar_divs
+            .iter()
+            .map(|(name, div)| (name, divisible_by(*div)))
+            .collect();
+        let scalar_hints: Vec<(&str, &DivHint)> = divs
+            .iter()
+            .map(|(name, hint)| (name.as_str(), hint))
+            .collect();
+        let compiler = CUDATileFunctionCompiler::new(
+            &self.modules,
+            &self.name,
+            &request.entry,
+            &request.generics,
+            &strides,
+            &specializations,
+            &scalar_hints,
+            None,
+            request.target.clone(),
+            &options(request)?,
+        )?
+        .with_target_capabilities(TargetCapabilities::new(version, request.target.clone()))?;
+        stage.set(Stage::Body);
+        Ok((compiler.compile()?, version))
+    }
 }
 
 /// The compiler with cutile's modules parsed. Syntax trees belong to the thread that parsed
@@ -73,49 +147,24 @@ impl Frontend {
         frontend
     }
 
-    /// Compiles the entry of `module`.
+    /// Indexes a kernel's module and all modules of cutile that it uses.
     ///
     /// # Errors
-    /// cutile's compiler refuses the module, or panics.
-    pub fn compile(&self, module: &ItemMod, request: &Request) -> Result<Compiled, Failure> {
-        let stage = Cell::new(Stage::Modules);
-        let outcome = panics::catch(|| self.run(module, request, &stage));
-        let (message, location) = match outcome {
-            Ok(Ok(compiled)) => return Ok(compiled),
-            Ok(Err(JITError::Located(message, location))) if location.is_known() => {
-                (message, Some(location))
-            }
-            Ok(Err(JITError::Anyhow(error))) => (format!("{error:#}"), None),
-            Ok(Err(error)) => (error.to_string(), None),
-            Err(message) => (format!("cutile's compiler panicked: {message}"), None),
-        };
-        let (message, quoted) = split_location(&message);
-        let message = panics::without_dump(&message);
-        Err(Failure {
-            stage: stage.get(),
-            message,
-            location: location.or(quoted),
+    /// An item of the module is nothing that cutile takes.
+    pub fn program(&self, module: &ItemMod, path: &str) -> Result<Program, Failure> {
+        attempt(&Cell::new(Stage::Modules), || {
+            let modules = self.modules(module, path)?;
+            // As in cutile's launcher: by its own name, or by its path where one of cutile's
+            // modules has the same.
+            let own = module.ident.to_string();
+            let name = match modules.modules().contains_key(&own) {
+                true => own,
+                false => format!("{CRATE}::{own}"),
+            };
+            Ok(Program { modules, name })
         })
     }
 
-    fn run(
-        &self,
-        module: &ItemMod,
-        request: &Request,
-        stage: &Cell<Stage>,
-    ) -> Result<Compiled, JITError> {
-        let start = Instant::now();
-        let modules = self.modules(module, &request.path)?;
-        let (ir, version) = to_ir(&modules, module, request, stage)?;
-        let compiled = Instant::now();
-        stage.set(Stage::Write);
-        let (bytecode, _) = serialize_tile_ir_bytecode_for_version(&ir, version)?;
-        Ok(Compiled {
-            bytecode,
-            compile_milliseconds: (compiled - start).as_secs_f64() * 1e3,
-            write_milliseconds: compiled.elapsed().as_secs_f64() * 1e3,
-        })
-    }
     /// The kernel's module and all modules of cutile that it uses, indexed.
     fn modules(&self, module: &ItemMod, path: &str) -> Result<CUDATileModules, JITError> {
         let mut ast = module.clone();
@@ -178,58 +227,26 @@ impl Frontend {
     }
 }
 
-/// The IR of one entry, and the bytecode version it is to be written in.
-fn to_ir(
-    modules: &CUDATileModules,
-    module: &ItemMod,
-    request: &Request,
+/// Runs a part of cutile's compiler; errors and panics become a `Failure` of the stage reached.
+fn attempt<T>(
     stage: &Cell<Stage>,
-) -> Result<(cutile_ir::Module, BytecodeVersion), JITError> {
-    stage.set(Stage::Entry);
-    let version = bytecode_version(&request.bytecode_version)?;
-    // The name that the module is indexed by, as in cutile's launcher: its own, or its path
-    // where one of cutile's modules has the same.
-    let own_name = module.ident.to_string();
-    let key = match modules.modules().contains_key(&own_name) {
-        true => own_name,
-        false => format!("{CRATE}::{own_name}"),
+    work: impl FnOnce() -> Result<T, JITError>,
+) -> Result<T, Failure> {
+    let (message, location) = match panics::catch(work) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(JITError::Located(message, location))) if location.is_known() => {
+            (message, Some(location))
+        }
+        Ok(Err(JITError::Anyhow(error))) => (format!("{error:#}"), None),
+        Ok(Err(error)) => (error.to_string(), None),
+        Err(message) => (format!("cutile's compiler panicked: {message}"), None),
     };
-    let strides: Vec<(&str, &[i32])> = request
-        .tensors
-        .iter()
-        .map(|t| (t.name.as_str(), t.strides.as_slice()))
-        .collect();
-    let bits: Vec<SpecializationBits> = request.tensors.iter().map(bits).collect();
-    let specializations: Vec<(&str, &SpecializationBits)> = request
-        .tensors
-        .iter()
-        .map(|t| t.name.as_str())
-        .zip(&bits)
-        .collect();
-    let divs: Vec<(&String, DivHint)> = request
-        .scalar_divs
-        .iter()
-        .map(|(name, div)| (name, divisible_by(*div)))
-        .collect();
-    let scalar_hints: Vec<(&str, &DivHint)> = divs
-        .iter()
-        .map(|(name, hint)| (name.as_str(), hint))
-        .collect();
-    let compiler = CUDATileFunctionCompiler::new(
-        modules,
-        &key,
-        &request.entry,
-        &request.generics,
-        &strides,
-        &specializations,
-        &scalar_hints,
-        None,
-        request.target.clone(),
-        &options(request)?,
-    )?
-    .with_target_capabilities(TargetCapabilities::new(version, request.target.clone()))?;
-    stage.set(Stage::Body);
-    Ok((compiler.compile()?, version))
+    let (message, quoted) = split_location(&message);
+    Err(Failure {
+        stage: stage.get(),
+        message: panics::without_dump(&message),
+        location: location.or(quoted),
+    })
 }
 
 /// The paths a module uses, with `crate`, `self` and `super` resolved.
@@ -384,22 +401,19 @@ mod tests {
             "scalar_divs": {"n": 4}, "target": "sm_100", "bytecode_version": "13.4",
         }))
         .unwrap();
-        let port = crate::port::Port::read(&request).unwrap();
-        let ours = Frontend::warm()
-            .compile(&port.module, &request)
-            .unwrap()
-            .bytecode;
-        let mut ast = port.module.clone();
+        let module = crate::port::only_module(text).unwrap();
+        let program = Frontend::warm().program(&module, "port.rs").unwrap();
+        let ours = program.compile(&request).unwrap().bytecode;
+        let mut ast = module.clone();
         ast.attrs.clear();
         let base = SpanBase::new(request.path.clone(), 1, 0);
         let mut kernel = Module::with_span_base("constants", ast, base);
         kernel.set_absolute_path("port::constants".to_string());
-        let modules = CUDATileModules::from_kernel(kernel).unwrap();
-        let stage = Cell::new(Stage::Modules);
-        let (ir, version) = to_ir(&modules, &port.module, &request, &stage).unwrap();
-        let theirs = serialize_tile_ir_bytecode_for_version(&ir, version)
-            .unwrap()
-            .0;
+        let program = Program {
+            modules: CUDATileModules::from_kernel(kernel).unwrap(),
+            name: "constants".to_string(),
+        };
+        let theirs = program.compile(&request).unwrap().bytecode;
         assert_eq!(ours, theirs);
     }
 

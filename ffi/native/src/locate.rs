@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, Expr, Item, ItemFn, LitInt, Meta, Stmt};
 
 use crate::frontend::{Failure, Frontend, Stage};
-use crate::port::{Port, entry_arguments, place_of};
+use crate::port::{Port, entry_arguments, items, place_of};
 use crate::request::{Place, Request};
 
 /// Compiles spent on one fault, in time; a kernel's first failing compile has come before.
@@ -21,7 +21,7 @@ const BUDGET: Duration = Duration::from_millis(1500);
 
 /// The best place for `failure`: what the compiler said where it names a place in the text,
 /// else what is found by asking it again, at worst the entry's name.
-pub fn locate(frontend: &Frontend, port: &Port, request: &Request, failure: &Failure) -> Place {
+pub fn locate(frontend: &Frontend, port: &Port<'_>, request: &Request, failure: &Failure) -> Place {
     if let Some(place) = stated(port, request, failure) {
         return place;
     }
@@ -44,7 +44,7 @@ pub fn locate(frontend: &Frontend, port: &Port, request: &Request, failure: &Fai
 
 /// The place that the compiler gave, if it is one of the module: spans of generated code and of
 /// cutile's own modules resolve to lines that are not.
-fn stated(port: &Port, request: &Request, failure: &Failure) -> Option<Place> {
+fn stated(port: &Port<'_>, request: &Request, failure: &Failure) -> Option<Place> {
     let location = failure.location.as_ref()?;
     let line = request.text.lines().nth(location.line.checked_sub(1)?)?;
     let module = port.module.span();
@@ -59,7 +59,7 @@ fn stated(port: &Port, request: &Request, failure: &Failure) -> Option<Place> {
 
 struct Search<'a> {
     frontend: &'a Frontend,
-    port: &'a Port,
+    port: &'a Port<'a>,
     request: &'a Request,
     failure: &'a Failure,
     deadline: Instant,
@@ -72,12 +72,12 @@ impl Search<'_> {
         if let Some((_, items)) = &mut module.content {
             change(items);
         }
-        self.frontend
-            .compile(&module, self.request)
-            .is_err_and(|failure| {
-                failure.stage == self.failure.stage
-                    && gist(&failure.message) == gist(&self.failure.message)
-            })
+        let program = self.frontend.program(&module, &self.request.path);
+        let outcome = program.and_then(|program| program.compile(self.request));
+        outcome.is_err_and(|failure| {
+            failure.stage == self.failure.stage
+                && gist(&failure.message) == gist(&self.failure.message)
+        })
     }
 
     fn entry_fails(&self, change: impl FnOnce(&mut ItemFn)) -> bool {
@@ -110,7 +110,7 @@ impl Search<'_> {
     }
 
     fn item(&self) -> Option<Span> {
-        let items = &self.port.module.content.as_ref()?.1;
+        let items = items(self.port.module);
         let count = self.shortest(items.len(), |n| self.fails(|items| items.truncate(n)))?;
         Some(items[count - 1].span())
     }
@@ -274,7 +274,7 @@ fn truncate(block: &mut Block, path: &[usize], count: usize) {
 
 /// Inside the part of the text at fault, the token that the message is about: an integer too
 /// large for i32, or the first name that the message quotes.
-fn named_in(port: &Port, whole: Span, message: &str) -> Option<Span> {
+fn named_in(port: &Port<'_>, whole: Span, message: &str) -> Option<Span> {
     struct Literals<'a> {
         whole: &'a Span,
         found: Option<Span>,
@@ -297,7 +297,7 @@ fn named_in(port: &Port, whole: Span, message: &str) -> Option<Span> {
             whole: &whole,
             found: None,
         };
-        literals.visit_item_mod(&port.module);
+        literals.visit_item_mod(port.module);
         if literals.found.is_some() {
             return literals.found;
         }

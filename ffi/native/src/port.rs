@@ -23,24 +23,20 @@ const ENTRY_KEYS: [&str; 6] = [
 /// Deeper than any kernel; far below what the compile thread's stack can hold.
 const NESTING_LIMIT: usize = 512;
 
-/// The module of a port and the index of the entry among its items.
-pub struct Port {
-    pub module: ItemMod,
+/// The entry of a port, by its index among the items of the module.
+pub struct Port<'a> {
+    pub module: &'a ItemMod,
     pub entry: usize,
 }
 
-impl Port {
-    /// Reads the request's text.
+impl<'a> Port<'a> {
+    /// Finds the request's entry in the port's module.
     ///
     /// # Errors
-    /// The text is not Rust, does not hold exactly one module with the entry in it, or the entry
-    /// has a fault that cutile's compiler would pass over or report without a place.
-    pub fn read(request: &Request) -> Result<Self, Diagnostic> {
-        check_nesting(&request.text)?;
-        let file = syn::parse_file(&request.text)
-            .map_err(|error| fault(Source::Syntax, error.span(), syntax_message(&error)))?;
-        let module = only_module(file.items)?;
-        let entry = find_entry(&module, &request.entry)?;
+    /// There is no such entry, or it has a fault that cutile's compiler would pass over or
+    /// report without a place.
+    pub fn find(module: &'a ItemMod, request: &Request) -> Result<Self, Diagnostic> {
+        let entry = find_entry(module, &request.entry)?;
         let port = Self { module, entry };
         check_keys(port.function())?;
         check_tensors(port.function(), request)?;
@@ -48,20 +44,60 @@ impl Port {
     }
 
     /// The entry as written.
-    pub fn function(&self) -> &ItemFn {
-        match &self
-            .module
-            .content
-            .as_ref()
-            .expect("checked by only_module")
-            .1[self.entry]
-        {
+    pub fn function(&self) -> &'a ItemFn {
+        match &items(self.module)[self.entry] {
             Item::Fn(function) => function,
             _ => unreachable!("find_entry gives the index of a function"),
         }
     }
 }
 
+/// The items of a module with a body.
+pub fn items(module: &ItemMod) -> &[Item] {
+    module.content.as_ref().map_or(&[], |(_, items)| items)
+}
+
+/// The one `#[cutile::module]` of a port's text.
+///
+/// # Errors
+/// The text is not Rust, or does not hold exactly one such module, with a body.
+pub fn only_module(text: &str) -> Result<ItemMod, Diagnostic> {
+    check_nesting(text)?;
+    let file = syn::parse_file(text)
+        .map_err(|error| fault(Source::Syntax, error.span(), syntax_message(&error)))?;
+    let first = file
+        .items
+        .first()
+        .map_or_else(Span::call_site, Spanned::span);
+    let mut modules = file.items.into_iter().filter_map(|item| match item {
+        Item::Mod(module) if module.attrs.iter().any(|a| last_segment_is(a, "module")) => {
+            Some(module)
+        }
+        _ => None,
+    });
+    let Some(module) = modules.next() else {
+        return Err(fault(
+            Source::Frontend,
+            first,
+            "no #[cutile::module] here; a port is one `#[cutile::module] pub mod NAME { .. }`",
+        ));
+    };
+    if let Some(second) = modules.next() {
+        let message = format!(
+            "a second #[cutile::module] `{}`; a port is one module, so move its functions into `{}`",
+            second.ident, module.ident
+        );
+        return Err(fault(Source::Frontend, second.ident.span(), message));
+    }
+    if module.content.is_none() {
+        let message = format!(
+            "module `{}` has no body here; write `{{ .. }}`",
+            module.ident
+        );
+        return Err(fault(Source::Frontend, module.ident.span(), message));
+    }
+    Ok(module)
+}
 /// syn's message, except for the one by which the tokenizer says nothing.
 fn syntax_message(error: &syn::Error) -> String {
     match error.to_string().as_str() {
@@ -122,45 +158,9 @@ fn last_segment_is(attribute: &Attribute, name: &str) -> bool {
         .is_some_and(|segment| segment.ident == name)
 }
 
-fn only_module(items: Vec<Item>) -> Result<ItemMod, Diagnostic> {
-    let first = items.first().map_or_else(Span::call_site, Spanned::span);
-    let mut modules = items.into_iter().filter_map(|item| match item {
-        Item::Mod(module) if module.attrs.iter().any(|a| last_segment_is(a, "module")) => {
-            Some(module)
-        }
-        _ => None,
-    });
-    let Some(module) = modules.next() else {
-        return Err(fault(
-            Source::Frontend,
-            first,
-            "no #[cutile::module] here; a port is one `#[cutile::module] pub mod NAME { .. }`",
-        ));
-    };
-    if let Some(second) = modules.next() {
-        let message = format!(
-            "a second #[cutile::module] `{}`; a port is one module, so move its functions into `{}`",
-            second.ident, module.ident
-        );
-        return Err(fault(Source::Frontend, second.ident.span(), message));
-    }
-    if module.content.is_none() {
-        let message = format!(
-            "module `{}` has no body here; write `{{ .. }}`",
-            module.ident
-        );
-        return Err(fault(Source::Frontend, module.ident.span(), message));
-    }
-    Ok(module)
-}
-
 fn find_entry(module: &ItemMod, name: &str) -> Result<usize, Diagnostic> {
-    let items = module
-        .content
-        .as_ref()
-        .map_or(&[][..], |content| &content.1);
     let mut entries = Vec::new();
-    for (index, item) in items.iter().enumerate() {
+    for (index, item) in items(module).iter().enumerate() {
         let Item::Fn(function) = item else { continue };
         let is_entry = function.attrs.iter().any(|a| last_segment_is(a, "entry"));
         if function.sig.ident == name {

@@ -108,6 +108,33 @@ fn the_same_request_gives_the_same_bytes_also_after_the_thread_was_replaced() {
 }
 
 #[test]
+fn what_is_kept_of_a_text_does_not_change_what_comes_out() {
+    let other = TWICE.replacen("tile + tile", "tile * tile", 1);
+    let first = [bytecode(request(TWICE)), bytecode(request(&other))];
+    assert!(first[0] != first[1]);
+    for _ in 0..3 {
+        // Faults in between, panics among them, and another specialization of the same text.
+        assert!(
+            changed(
+                "+ i]);\n            let",
+                "+ 3000000000]);\n            let"
+            )
+            .bytecode
+            .is_none()
+        );
+        let mut wide = request(TWICE);
+        wide.generics[1] = "256".to_string();
+        assert!(bytecode(wide) != first[0]);
+        assert!(bytecode(request(TWICE)) == first[0]);
+        assert!(bytecode(request(&other)) == first[1]);
+    }
+    // The path is part of the places.
+    let mut moved = request(TWICE);
+    moved.path = "elsewhere/twice.rs".to_string();
+    assert!(bytecode(moved) != first[0]);
+}
+
+#[test]
 fn the_bytecode_version_is_the_one_asked_for() {
     let mut newer = request(TWICE);
     newer.bytecode_version = "13.5".to_string();
