@@ -97,6 +97,8 @@ class PortServer:
         self._changed = asyncio.Event()
         self._arrivals = 0
         self._closed = False
+        #: Text and entry of the last compile that took too long: its other variants would too.
+        self._endless: tuple[str, str] | None = None
 
     async def start(self) -> None:
         """Starts all workers and waits until they serve; a first call does so, without waiting.
@@ -116,7 +118,8 @@ class PortServer:
         """Compiles one entry of a port.
 
         A compile that takes too long or crashes the worker is a result like any other, with a
-        diagnostic at the entry.
+        diagnostic at the entry. Once one took too long, no other of the same text and entry is
+        tried: each would cost the deadline again.
 
         Args:
             request: What to compile.
@@ -127,11 +130,16 @@ class PortServer:
             SupersededError: a newer request with this key came.
             TileportError: the native helper or the disassembler is missing.
         """
+        entry = request.text, request.entry
         try:
+            if self._endless == entry:
+                raise ChildError("deadline", "another variant took too long")
             return await self._ask(
                 request, CompileResult, deadline=self._compile_deadline, key=key, first=first
             )
         except ChildError as error:
+            if error.kind == "deadline":
+                self._endless = entry
             messages = {
                 "deadline": f"compile took longer than {self._compile_deadline:g} s",
                 "crashed": f"the compiler crashed on this text ({error.message})",
