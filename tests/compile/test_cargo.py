@@ -152,7 +152,12 @@ async def test_the_crate_holds_the_text_and_nothing_else_is_written(
     (seen,) = (tmp_path / "builds").glob("*.seen")
     assert seen.read_text() == "typed"
     assert port.read_text() == "on disk"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "builds", "check", "twice.rs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bin",
+        "builds",
+        "check",
+        "twice.rs",
+    ]
 
 
 async def test_an_unchanged_text_is_not_written_again(cargo: StandIn, tmp_path: Path) -> None:
