@@ -137,20 +137,9 @@ pub mod mla_decode {
         let mut total: Tile<f32, { [TILE_H] }> = constant(0.0, shape![TILE_H]);
         let mut acc: Tile<f32, { [TILE_H, D] }> = constant(0.0, shape![TILE_H, D]);
 
-        // Python counts tiles through a view without padding.
-        // SAFETY: nothing is read through this one.
-        let kv_grid: Partition<E, { [1, TILE_N, D] }> = unsafe {
-            make_partition_view(
-                kv,
-                shape![1, TILE_N, D],
-                padding::None,
-                dim_map::Identity,
-                kv.token(),
-            )
-        };
-        let tiles: i32 = num_tiles(&kv_grid, 1);
         // `partition` pads with zeros: rows behind S must not be garbage, for 0 * NaN is NaN.
         let kv_tiles: Partition<E, { [1, TILE_N, D] }> = kv.partition(shape![1, TILE_N, D]);
+        let tiles: i32 = num_tiles(&kv_tiles, 1);
         let kpe_tiles: Partition<E, { [1, R, TILE_N] }> =
             kpe.partition_permuted(shape![1, R, TILE_N], const_array![0, 2, 1]);
         for j in 0..tiles {
@@ -189,6 +178,7 @@ pub mod mla_decode {
         token: Token,
     ) -> i32 {
         let address: PointerTile<*mut i32, { [] }> = table.offset_tile(at);
+        // SAFETY: an i32 is aligned to its size; the caller vouches for the address.
         let address: PointerTile<*mut i32, { [] }> = unsafe { assume_div_by::<_, 4>(address) };
         let (value, _): (Tile<i32, { [] }>, Token) = unsafe {
             load_ptr_tko(
@@ -218,7 +208,40 @@ pub mod mla_decode {
     ) -> Tensor<E, { [-1, -1, D] }> {
         let shape: Shape<{ [-1, -1, D] }> = Shape::<{ [-1, -1, D] }> { dims: &[d0, d1] };
         let strides: Array<{ [-1, -1, 1] }> = Array::<{ [-1, -1, 1] }> { dims: &[s0, s1] };
+        // SAFETY: the caller vouches for the layout.
         unsafe { make_tensor_view(base, shape, strides, token) }
+    }
+
+    /// Latent part of a page. Not `pages.load`: no check could know what a page table holds.
+    fn load_kv_page<E: ElementType, const PAGE: i32, const D: i32>(
+        pages: &Partition<E, { [1, PAGE, D] }>,
+        page: i32,
+    ) -> Tile<E, { [PAGE, D] }> {
+        let tile: Tile<E, { [1, PAGE, D] }> = load_view_tko(
+            pages,
+            [page, 0i32, 0i32],
+            ordering::Weak,
+            scope::TileBlock,
+            Some(KV_LATENCY),
+            tma::Enabled,
+        );
+        tile.reshape(shape![PAGE, D])
+    }
+
+    /// Rotary part of a page, transposed.
+    fn load_kpe_page<E: ElementType, const R: i32, const PAGE: i32>(
+        pages: &Partition<E, { [1, R, PAGE] }>,
+        page: i32,
+    ) -> Tile<E, { [R, PAGE] }> {
+        let tile: Tile<E, { [1, R, PAGE] }> = load_view_tko(
+            pages,
+            [page, 0i32, 0i32],
+            ordering::Weak,
+            scope::TileBlock,
+            None,
+            tma::Enabled,
+        );
+        tile.reshape(shape![R, PAGE])
     }
 
     /// The array `kv_pages` comes in parts, for its last page is seen through a shorter view, and
@@ -287,8 +310,10 @@ pub mod mla_decode {
         let mut acc: Tile<f32, { [TILE_H, D] }> = constant(0.0, shape![TILE_H, D]);
 
         let lens: PointerTile<*mut i32, { [] }> = pointer_to_tile(lens_ptr);
+        // SAFETY: there is an entry for each sequence.
         let seq_len: i32 = unsafe { read_i32(lens, b_wide, token) };
         let last: i32 = ceil_div(seq_len, PAGE) - 1;
+        // SAFETY: extents and strides of an array are not negative; the view is of that array.
         let kv_d0: i32 = unsafe { assume_bounds_lower::<_, 0>(kv_d0) };
         let kv_d1: i32 = unsafe { assume_bounds_lower::<_, 0>(kv_d1) };
         let kv_s0: i32 = unsafe { assume_bounds_lower::<_, 0>(kv_s0) };
@@ -297,6 +322,7 @@ pub mod mla_decode {
         let kv_pages: Tensor<E, { [-1, -1, D] }> =
             unsafe { pages_view::<E, D>(kv_base, kv_d0, kv_d1, kv_s0, kv_s1, token) };
         let table: PointerTile<*mut i32, { [] }> = pointer_to_tile(table_ptr);
+        // SAFETY: as above.
         let table_s0: i32 = unsafe { assume_bounds_lower::<_, 0>(table_s0) };
         let stride: Tile<i64, { [] }> = widen(table_s0);
         let table_row: Tile<i64, { [] }> = b_wide * stride;
@@ -306,25 +332,10 @@ pub mod mla_decode {
             kpe_pages.partition_permuted(shape![1, R, PAGE], const_array![0, 2, 1]);
         for j in 0..last {
             let j_wide: Tile<i64, { [] }> = widen(j);
+            // SAFETY: the table has an entry for each page of a sequence, here and below.
             let page: i32 = unsafe { read_i32(table, table_row + j_wide, token) };
-            let kv_tile: Tile<E, { [1, PAGE, D] }> = load_view_tko(
-                &kv_tiles,
-                [page, 0i32, 0i32],
-                ordering::Weak,
-                scope::TileBlock,
-                Some(KV_LATENCY),
-                tma::Enabled,
-            );
-            let kv_tile: Tile<E, { [PAGE, D] }> = kv_tile.reshape(shape![PAGE, D]);
-            let kpe_tile: Tile<E, { [1, R, PAGE] }> = load_view_tko(
-                &kpe_tiles,
-                [page, 0i32, 0i32],
-                ordering::Weak,
-                scope::TileBlock,
-                None,
-                tma::Enabled,
-            );
-            let kpe_tile: Tile<E, { [R, PAGE] }> = kpe_tile.reshape(shape![R, PAGE]);
+            let kv_tile: Tile<E, { [PAGE, D] }> = load_kv_page(&kv_tiles, page);
+            let kpe_tile: Tile<E, { [R, PAGE] }> = load_kpe_page(&kpe_tiles, page);
             let s: Tile<f32, { [TILE_H, PAGE] }> = scores(q_tile, qpe_tile, kv_tile, kpe_tile);
             let (peak_new, total_new, acc_new) = update(s, kv_tile, qk_scale, peak, total, acc);
             peak = peak_new;
@@ -337,34 +348,15 @@ pub mod mla_decode {
         let last_wide: Tile<i64, { [] }> = widen(last);
         let page: i32 = unsafe { read_i32(table, table_row + last_wide, token) };
         let left: i32 = seq_len - last * PAGE;
-        let start: i32 = 0;
-        let offset: Tile<i64, { [] }> = widen(start * kv_s1);
-        let rows: i32 = unsafe { assume_bounds_lower::<_, 0>(left - start) };
-        let tail_base: PointerTile<*mut E, { [] }> = kv_base.offset_tile(offset);
-        let tail_base: PointerTile<*mut E, { [] }> = unsafe { assume_div_by::<_, 16>(tail_base) };
+        // SAFETY: a sequence ends in its last page, so the view is no longer than that of pages.
+        let rows: i32 = unsafe { assume_bounds_lower::<_, 0>(left) };
         let kv_tail: Tensor<E, { [-1, -1, D] }> =
-            unsafe { pages_view::<E, D>(tail_base, kv_d0, rows, kv_s0, kv_s1, token) };
+            unsafe { pages_view::<E, D>(kv_base, kv_d0, rows, kv_s0, kv_s1, token) };
         let tail_tiles: Partition<E, { [1, PAGE, D] }> = kv_tail.partition(shape![1, PAGE, D]);
-        let kv_tile: Tile<E, { [1, PAGE, D] }> = load_view_tko(
-            &tail_tiles,
-            [page, 0i32, 0i32],
-            ordering::Weak,
-            scope::TileBlock,
-            Some(KV_LATENCY),
-            tma::Enabled,
-        );
-        let kv_tile: Tile<E, { [PAGE, D] }> = kv_tile.reshape(shape![PAGE, D]);
+        let kv_tile: Tile<E, { [PAGE, D] }> = load_kv_page(&tail_tiles, page);
         let kpe_tiles: Partition<E, { [1, R, PAGE] }> =
             kpe_pages.partition_permuted(shape![1, R, PAGE], const_array![0, 2, 1]);
-        let kpe_tile: Tile<E, { [1, R, PAGE] }> = load_view_tko(
-            &kpe_tiles,
-            [page, 0i32, 0i32],
-            ordering::Weak,
-            scope::TileBlock,
-            None,
-            tma::Enabled,
-        );
-        let kpe_tile: Tile<E, { [R, PAGE] }> = kpe_tile.reshape(shape![R, PAGE]);
+        let kpe_tile: Tile<E, { [R, PAGE] }> = load_kpe_page(&kpe_tiles, page);
         let s: Tile<f32, { [TILE_H, PAGE] }> = scores(q_tile, qpe_tile, kv_tile, kpe_tile);
         let s: Tile<f32, { [TILE_H, PAGE] }> = mask(s, left);
         let (peak, total, acc) = update(s, kv_tile, qk_scale, peak, total, acc);

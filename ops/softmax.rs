@@ -74,24 +74,13 @@ pub mod softmax {
         y: &Tensor<E, { [-1, -1] }>,
     ) {
         let row: i32 = program_id(0);
-        // Python counts tiles through a view without padding, and makes a view for each loop.
-        // SAFETY: nothing is read through this one.
-        let grid: Partition<E, { [1, TILE_N] }> = unsafe {
-            make_partition_view(
-                x,
-                shape![1, TILE_N],
-                padding::None,
-                dim_map::Identity,
-                x.token(),
-            )
-        };
-        let count: i32 = num_tiles(&grid, 1);
+        let chunks: Partition<E, { [1, TILE_N] }> = chunks_of::<E, TILE_N>(x);
+        let count: i32 = num_tiles(&chunks, 1);
 
         let lowest: Tile<f32, { [1, 1] }> = constant(f32::NEG_INFINITY, shape![1, 1]);
         let zero: Tile<f32, { [1, 1] }> = constant(0.0, shape![1, 1]);
         let mut peak: Tile<f32, { [1, 1] }> = lowest;
         let mut total: Tile<f32, { [1, 1] }> = zero;
-        let chunks: Partition<E, { [1, TILE_N] }> = chunks_of::<E, TILE_N>(x);
         for j in 0..count {
             let chunk: Tile<f32, { [1, TILE_N] }> =
                 convert_tile(chunks.load_pipelined::<CHUNK_LATENCY>([row, j]));
@@ -115,6 +104,7 @@ pub mod softmax {
         // SAFETY: a block stores to its own row only.
         let mut y_tiles: PartitionMut<E, { [1, TILE_N] }> =
             unsafe { y.partition_full_mut(shape![1, TILE_N]) };
+        // Python makes a view for each loop.
         let chunks: Partition<E, { [1, TILE_N] }> = chunks_of::<E, TILE_N>(x);
         for j in 0..count {
             let chunk: Tile<f32, { [1, TILE_N] }> =
