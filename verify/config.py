@@ -27,7 +27,6 @@ from tileport.verify.errors import TileportError
 from tileport.verify.files import read_text
 from tileport.verify.model import Severity
 
-
 CaptureMode = Literal["auto", "fake", "gpu"]
 
 
