@@ -1,40 +1,29 @@
 """Child servers: a Python module run in its own process and called in frames.
 
-A `Child` is the asking half; the module that runs as the child calls `serve`. A call is a frame
-of 4 bytes of length (big-endian) and that many bytes of msgpack over a socket pair, and so is its
-answer; what the child prints goes to a bounded ring and the log, never into a frame or to the
-terminal. A crash, a missed deadline or `cancel` costs one call; the next one starts a fresh
-process. See `supervised.py` for why nothing of a child survives this process.
+A `Child` is the asking half; the module that runs as the child calls `serving.serve`. Calls and
+answers are frames (`frames.py`); what the child prints goes to a bounded ring and the log, never
+into a frame or to the terminal. A crash, a missed deadline or `cancel` costs one call; the next
+one starts a fresh process. See `supervised.py` for why nothing of a child survives this process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import faulthandler
-import inspect
 import os
 import signal
 import socket
-import struct
 import sys
-import traceback
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from tileport.verify.errors import ExitCode, TileportError
-from tileport.verify.safe_text import one_line
+from tileport.verify.frames import CHANNEL, LENGTH, LIMIT, Hello, Reply, Request, frame
 from tileport.verify.supervised import Supervised
 
 T = TypeVar("T")
-
-_LENGTH = struct.Struct(">I")
-_FRAMES = "TILEPORT_CHILD_FRAMES"
-#: Far above any real frame; a length above it means that something else wrote to the channel.
-_FRAME_LIMIT = 1 << 30
 
 ChildErrorKind = Literal["crashed", "deadline", "cancelled", "failed"]
 
@@ -54,37 +43,6 @@ class ChildError(Exception):
         super().__init__(message)
 
 
-class _Request(msgspec.Struct, frozen=True, array_like=True):
-    method: str
-    payload: msgspec.Raw
-
-
-class _Fault(msgspec.Struct, frozen=True, array_like=True):
-    """Why a call failed; `code` is -1 where the function raised something unforeseen."""
-
-    what: str
-    where: str | None
-    todo: str | None
-    code: int
-
-
-class _Reply(msgspec.Struct, frozen=True, array_like=True):
-    result: msgspec.Raw = msgspec.Raw(b"\xc0")
-    fault: _Fault | None = None
-
-
-class _Hello(msgspec.Struct, frozen=True, array_like=True):
-    pid: int
-
-
-def _frame(message: msgspec.Struct) -> bytes:
-    body = msgspec.msgpack.encode(message)
-    return _LENGTH.pack(len(body)) + body
-
-
-# ---------------------------------------------------------------- the asking half
-
-
 class _Process:
     """One life of a child: the supervised command and this side of its frame channel."""
 
@@ -97,7 +55,7 @@ class _Process:
         try:
             self.supervised = Supervised(
                 command,
-                env={**env, _FRAMES: str(theirs.fileno())},
+                env={**env, CHANNEL: str(theirs.fileno())},
                 nice=nice,
                 pass_fds=(theirs.fileno(),),
                 log=log,
@@ -110,7 +68,7 @@ class _Process:
         self.pid = 0
 
     async def send(self, message: msgspec.Struct) -> None:
-        await self._loop.sock_sendall(self._socket, _frame(message))
+        await self._loop.sock_sendall(self._socket, frame(message))
 
     async def receive(self, result_type: type[T]) -> T:
         """The next frame.
@@ -118,8 +76,8 @@ class _Process:
         Raises:
             ConnectionError: the child ended, or something else than a frame came.
         """
-        (length,) = _LENGTH.unpack(await self._exactly(_LENGTH.size))
-        if length > _FRAME_LIMIT:
+        (length,) = LENGTH.unpack(await self._exactly(LENGTH.size))
+        if length > LIMIT:
             raise ConnectionError("not a frame")
         try:
             return msgspec.msgpack.decode(await self._exactly(length), type=result_type)
@@ -249,7 +207,7 @@ class Child:
         """
         started = asyncio.Event()
         task = asyncio.create_task(
-            self._in_turn(_Request(method, _raw(payload)), result_type, deadline, started)
+            self._in_turn(Request(method, _raw(payload)), result_type, deadline, started)
         )
         self._calls.add(task)
         task.add_done_callback(self._forget)
@@ -284,7 +242,7 @@ class Child:
             task.exception()  # its waiter may be gone; then nobody else asks for it
 
     async def _in_turn(
-        self, request: _Request, result_type: type[T], deadline: float, started: asyncio.Event
+        self, request: Request, result_type: type[T], deadline: float, started: asyncio.Event
     ) -> T:
         async with self._turn:
             started.set()
@@ -293,7 +251,7 @@ class Child:
             try:
                 async with asyncio.timeout(deadline):
                     await process.send(request)
-                    reply = await process.receive(_Reply)
+                    reply = await process.receive(Reply)
             except TimeoutError:
                 await self._end()
                 raise ChildError(
@@ -322,7 +280,7 @@ class Child:
             self._running = True
             try:
                 async with asyncio.timeout(self._start_deadline):
-                    self._process.pid = (await self._process.receive(_Hello)).pid
+                    self._process.pid = (await self._process.receive(Hello)).pid
             except TimeoutError:
                 await self._end()
                 raise ChildError(
@@ -364,7 +322,7 @@ def _how_it_ended(code: int) -> str:
     return f"ended with exit code {code}"
 
 
-def _result(reply: _Reply, result_type: type[T], name: str) -> T:
+def _result(reply: Reply, result_type: type[T], name: str) -> T:
     fault = reply.fault
     if fault is not None:
         if fault.code < 0:
@@ -376,81 +334,3 @@ def _result(reply: _Reply, result_type: type[T], name: str) -> T:
         return msgspec.msgpack.decode(reply.result, type=result_type)
     except msgspec.MsgspecError as error:
         raise ChildError("failed", f"{name}: unexpected result: {error}") from None
-
-
-# ---------------------------------------------------------------- the serving half
-
-
-def serve(methods: Mapping[str, Callable[[Any], Any]]) -> None:
-    """Answers calls until the asking process hangs up; the last thing a child's module does.
-
-    Each function takes one argument, whose annotation says what the payload is decoded to, and
-    returns something msgspec can encode. A `TileportError` reaches the caller as it is; any
-    other exception as a `ChildError` of kind `failed`, with its traceback in the log. Functions
-    run in the main thread, one at a time. A function may fork: the new process shall not use
-    the channel, and all of them end with this one.
-
-    Args:
-        methods: Functions by the name they are called by.
-
-    Raises:
-        TileportError: the module was not started by a `Child`.
-    """
-    number = os.environ.pop(_FRAMES, "")
-    if not number.isdigit():
-        raise TileportError("this module is run by tileport itself", todo="run tileport instead")
-    os.set_inheritable(int(number), False)
-    faulthandler.enable()
-    decoders = {name: _payload_decoder(function) for name, function in methods.items()}
-    with socket.socket(fileno=int(number)) as channel:
-        _send(channel, _Hello(os.getpid()))
-        while (body := _receive(channel)) is not None:
-            request = msgspec.msgpack.decode(body, type=_Request)
-            _send(channel, _answer(request, methods, decoders))
-
-
-def _payload_decoder(function: Callable[[Any], Any]) -> msgspec.msgpack.Decoder[Any]:
-    first = next(iter(inspect.signature(function).parameters))
-    return msgspec.msgpack.Decoder(typing.get_type_hints(function).get(first, Any))
-
-
-def _answer(
-    request: _Request,
-    methods: Mapping[str, Callable[[Any], Any]],
-    decoders: Mapping[str, msgspec.msgpack.Decoder[Any]],
-) -> _Reply:
-    try:
-        result = methods[request.method](decoders[request.method].decode(request.payload))
-        return _Reply(msgspec.Raw(msgspec.msgpack.encode(result)))
-    except TileportError as error:
-        return _Reply(fault=_Fault(error.what, error.where, error.todo, int(error.code)))
-    except Exception as error:  # whatever it is, it must not end the server
-        traceback.print_exc()
-        return _Reply(fault=_Fault(one_line(f"{type(error).__name__}: {error}"), None, None, -1))
-
-
-def _send(channel: socket.socket, message: msgspec.Struct) -> None:
-    try:
-        channel.sendall(_frame(message))
-    except OSError:
-        sys.exit(0)  # nobody is left to answer to
-
-
-def _receive(channel: socket.socket) -> bytes | None:
-    """The body of the next frame, or None when the asking process hung up."""
-    head = _read(channel, _LENGTH.size)
-    return _read(channel, _LENGTH.unpack(head)[0]) if head is not None else None
-
-
-def _read(channel: socket.socket, size: int) -> bytes | None:
-    data = bytearray(size)
-    view = memoryview(data)
-    while view:
-        try:
-            got = channel.recv_into(view)
-        except OSError:
-            return None
-        if got == 0:
-            return None
-        view = view[got:]
-    return bytes(data)

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tileport.verify.children import serve
 from tileport.verify.errors import ExitCode, TileportError
+from tileport.verify.serving import serve
 
 
 class Add(msgspec.Struct):

@@ -12,9 +12,9 @@ import time
 import warnings
 
 from tileport.verify.capture.request import ServerRequest, Warmed
-from tileport.verify.children import serve
 from tileport.verify.errors import ExitCode, TileportError
 from tileport.verify.model import CaptureReport
+from tileport.verify.serving import serve
 
 
 def _clean_environment() -> None:

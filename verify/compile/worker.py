@@ -17,7 +17,6 @@ from typing import Generic, TypeVar
 import msgspec
 
 from tileport.ffi.native_helper import NATIVE_REMEDY, NativeMissingError, NativeModule, load_native
-from tileport.verify.children import serve
 from tileport.verify.compile.model import (
     CompileRequest,
     CompileResult,
@@ -33,6 +32,7 @@ from tileport.verify.ir.disassemble import VerifyError, disassemble
 from tileport.verify.ir.text import parse_module
 from tileport.verify.model import Place
 from tileport.verify.safe_text import one_line
+from tileport.verify.serving import serve
 
 V = TypeVar("V")
 
