@@ -153,7 +153,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def wait_for(
-        self, wanted: str | Callable[[str], bool], *, timeout: float = 30.0, what: str = ""
+        self, wanted: str | Callable[[str], bool], *, timeout: float = 60.0, what: str = ""
     ) -> float:
         """Wait until the screen shows a text (or satisfies a test); seconds since the start.
 
