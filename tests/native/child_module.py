@@ -69,7 +69,7 @@ def surprise(payload: dict[str, Any]) -> None:
 
 def foul(payload: dict[str, Any]) -> int:
     """Writes nonsense into the frame channel itself, as code with a wild descriptor could."""
-    for descriptor in range(3, 20):
+    for descriptor in range(3, 1024):
         try:
             os.write(descriptor, b"\xff" * 16)
         except OSError:
