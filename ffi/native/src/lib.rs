@@ -5,12 +5,14 @@
 
 mod engine;
 mod frontend;
+mod library;
 mod locate;
 mod panics;
 mod port;
 #[cfg(feature = "python")]
 mod python;
 mod request;
+mod written;
 
 pub use engine::{compile, warm};
 pub use request::{Answer, Diagnostic, Place, Report, Request, Source, Tensor};

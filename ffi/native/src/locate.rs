@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
-use syn::{Block, Expr, Item, ItemFn, LitInt, Meta, Stmt};
+use syn::{Block, Expr, Item, ItemFn, Meta, Stmt};
 
 use crate::frontend::{Failure, Frontend, Stage};
 use crate::port::{Port, entry_arguments, items, place_of};
@@ -272,46 +271,49 @@ fn truncate(block: &mut Block, path: &[usize], count: usize) {
     }
 }
 
-/// Inside the part of the text at fault, the token that the message is about: an integer too
-/// large for i32, or the first name that the message quotes.
+/// The token that the message is about: a name it quotes or ends with, or an integer too large
+/// for i32. It is looked for in the part of the text at fault; where it is not in there, it may
+/// be the only one of its kind in a function that part calls.
 fn named_in(port: &Port<'_>, whole: Span, message: &str) -> Option<Span> {
-    struct Literals<'a> {
-        whole: &'a Span,
-        found: Option<Span>,
-    }
-    impl<'ast> Visit<'ast> for Literals<'_> {
-        fn visit_lit_int(&mut self, literal: &'ast LitInt) {
-            let too_large = literal
-                .base10_parse::<i64>()
-                .map_or(true, |v| v > i64::from(i32::MAX));
-            let i32_typed = matches!(literal.suffix(), "" | "i32");
-            if self.found.is_none() && too_large && i32_typed && within(literal.span(), *self.whole)
-            {
-                self.found = Some(literal.span());
-            }
-            visit::visit_lit_int(self, literal);
+    let mut tokens = Vec::new();
+    flatten(port.module.to_token_stream(), &mut tokens);
+    let find = |wanted: &dyn Fn(&str) -> bool| {
+        let mut inside = tokens.iter().filter(|(text, _)| wanted(text));
+        let first = inside.clone().find(|(_, span)| within(*span, whole));
+        match (first, inside.next(), inside.next()) {
+            (Some((_, span)), ..) | (None, Some((_, span)), None) => Some(*span),
+            _ => None,
         }
-    }
-    if message.contains("literal") {
-        let mut literals = Literals {
-            whole: &whole,
-            found: None,
-        };
-        literals.visit_item_mod(port.module);
-        if literals.found.is_some() {
-            return literals.found;
-        }
-    }
-    let mut quoted = message.split(['`', '\'', '"']).skip(1).step_by(2);
-    let tokens = port.module.to_token_stream();
-    quoted.find_map(|name| find_token(tokens.clone(), name, whole))
+    };
+    let told = message.split(" (cutile").next().unwrap_or(message);
+    let quoted = told.split(['`', '\'', '"']).skip(1).step_by(2);
+    let last = told.split(' ').next_back();
+    let is_name =
+        |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let large = told.split(|c: char| !c.is_ascii_digit()).find(|digits| {
+        digits
+            .parse::<i128>()
+            .is_ok_and(|value| value > i128::from(i32::MAX))
+    });
+    quoted
+        .chain(last.filter(is_name))
+        .find_map(|name| find(&|token| token == name))
+        .or_else(|| {
+            let large = large?;
+            find(&|token| {
+                token.starts_with(|c: char| c.is_ascii_digit())
+                    && token.replace('_', "").trim_end_matches("i32") == large
+            })
+        })
 }
 
-fn find_token(tokens: TokenStream, name: &str, whole: Span) -> Option<Span> {
-    tokens.into_iter().find_map(|token| match token {
-        TokenTree::Group(group) => find_token(group.stream(), name, whole),
-        token => (within(token.span(), whole) && token.to_string() == name).then(|| token.span()),
-    })
+fn flatten(tokens: TokenStream, into: &mut Vec<(String, Span)>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => flatten(group.stream(), into),
+            token => into.push((token.to_string(), token.span())),
+        }
+    }
 }
 
 fn within(inner: Span, outer: Span) -> bool {

@@ -77,6 +77,7 @@ fn text(payload: &(dyn Any + Send)) -> String {
 
 /// A message without the syntax tree that some of them print, and not longer than a paragraph.
 pub fn without_dump(message: &str) -> String {
+    let message = &without_marks(message);
     let dump = ["{\n", "[\n", "(\n"]
         .iter()
         .filter_map(|open| message.find(open))
@@ -96,6 +97,15 @@ pub fn without_dump(message: &str) -> String {
         Some((end, _)) => format!("{}…", &kept[..end]),
         None => kept.to_string(),
     }
+}
+
+/// A message without the attributes by which the compiler numbers the nodes of what it quotes.
+fn without_marks(message: &str) -> String {
+    let mut parts = message.split("# [__cutile_node_id = ");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |kept, part| {
+        kept + part.split_once("] ").map_or(part, |(_, rest)| rest)
+    })
 }
 
 #[cfg(test)]
@@ -126,6 +136,10 @@ mod tests {
             ),
             ("Unexpected generics {\n    a: 1,\n}", "Unexpected generics"),
             ("two\nlines {}", "two\nlines {}"),
+            (
+                "rhs for # [__cutile_node_id = 6] b + # [__cutile_node_id = 12] c",
+                "rhs for b + c",
+            ),
             (
                 "Unable to extract ident from [\n 1\n] here",
                 "Unable to extract ident from",

@@ -259,16 +259,34 @@ fn a_panic_is_told_at_what_causes_it() {
     assert!(found.message.contains("panicked"), "{}", found.message);
     change_faults(
         "let block: i32",
-        "let big: i32 = 5000000000;\n        let block: i32",
-        "5000000000",
+        "let big: i32 = 5_000_000_000;\n        let block: i32",
+        "5_000_000_000",
     );
+    // In a function that is inlined.
+    let text = TWICE.replacen(
+        "    #[cutile::entry",
+        "    fn big() -> i32 {\n        7000000000\n    }\n\n    #[cutile::entry",
+        1,
+    );
+    let text = text.replacen("let parts", "let n = big();\n        let parts", 1);
+    fault_at(compile(request(&text)), &text, "7000000000");
 }
 
 #[test]
 fn what_the_writer_refuses_is_told_where_it_is_written() {
     let narrow = "let wide: Tile<i64, { [] }> = scalar_to_tile(7i64);\n        \
                   let narrow: Tile<i32, { [] }> = trunci(wide, overflow::None);\n        let parts";
-    change_faults("let parts", narrow, "overflow::None");
+    change_faults("let parts", narrow, "trunci(wide");
+    // In a function that is inlined: where it is written, not where it is called.
+    let text = TWICE.replacen(
+        "    #[cutile::entry",
+        "    fn narrowed() -> Tile<i32, { [] }> {\n        \
+             let wide: Tile<i64, { [] }> = scalar_to_tile(7i64);\n        \
+             trunci(wide, overflow::None)\n    }\n\n    #[cutile::entry",
+        1,
+    );
+    let text = text.replacen("let parts", "let n = narrowed();\n        let parts", 1);
+    fault_at(compile(request(&text)), &text, "trunci");
 }
 
 #[test]
